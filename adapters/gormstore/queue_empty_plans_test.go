@@ -98,7 +98,8 @@ func TestPlansOfAttempts(t *testing.T) {
 // and keeps these plans until somebody analyzes the table.
 func TestGrowingQueueIsAnalyzed(t *testing.T) {
 	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
+	url := databases.Postgres(t) + "&pool_max_conns=3"
+	s := open(t, url)
 	p := newPost(t, s)
 	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
 	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
@@ -107,21 +108,22 @@ func TestGrowingQueueIsAnalyzed(t *testing.T) {
 	for range 3 { // one for each connection
 		p.attempts(t)
 	}
+	other := open(t, url) // Sessions report what they have read when they end.
 	var triggers []deliveries.TriggerRequest
 	for range 600 {
 		triggers = append(triggers, deliveries.TriggerRequest{Occurrence: p.occurs})
 	}
-	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+	require.NoError(t, other.Update(t.Context(), func(tx ports.Tx) error {
 		_, err := tx.Deliveries().Trigger(t.Context(), triggers)
 		return err
 	}))
 	for done := 0; done < 600; {
-		e, err := p.Queue().Expand(t.Context(), 1_000)
+		e, err := other.Queue().Expand(t.Context(), 1_000)
 		require.NoError(t, err)
 		done += e.Deliveries
 	}
 	for {
-		jobs, err := p.Queue().Claim(t.Context(), p.channel.ID, "w", 200, time.Minute)
+		jobs, err := other.Queue().Claim(t.Context(), p.channel.ID, "w", 200, time.Minute)
 		require.NoError(t, err)
 		if len(jobs) == 0 {
 			break
@@ -130,9 +132,10 @@ func TestGrowingQueueIsAnalyzed(t *testing.T) {
 		for _, j := range jobs {
 			outcomes = append(outcomes, deliveries.Outcome{ID: j.ID, State: deliveries.Sent})
 		}
-		_, err = p.Queue().Record(t.Context(), "w", outcomes)
+		_, err = other.Queue().Record(t.Context(), "w", outcomes)
 		require.NoError(t, err)
 	}
+	require.NoError(t, other.Close())
 	p.attemptsReadFew(t)
 }
 

@@ -31,7 +31,7 @@ type added struct {
 
 // recipientBatchSize is how many recipients are fetched at once. Lists may be long, and recipients
 // are small.
-const recipientBatchSize = 4_000
+const recipientBatchSize = 2_000
 
 func (a *API) listLists(c call) error {
 	f := c.filters()
