@@ -121,11 +121,9 @@ func (p planner) postgresPlan(statement string, into *plan) {
 	statement = arrays.ReplaceAllStringFunc(statement, func(array string) string {
 		return strings.ReplaceAll(strings.NewReplacer("[", "{", "]", "}").Replace(array), " ", ",")
 	})
-	for array, kind := range map[*regexp.Regexp]string{numbers: "bigint[]", texts: "text[]"} {
-		if !p.cached {
-			break
-		}
-		statement = array.ReplaceAllString(statement, "ANY((SELECT '$1'::"+kind+")::"+kind+")")
+	if p.cached {
+		statement = numbers.ReplaceAllString(statement, "ANY((SELECT '$1'::bigint[])::bigint[])")
+		statement = texts.ReplaceAllString(statement, "ANY((SELECT '$1'::text[])::text[])")
 	}
 	steps := lines(p.t, p.conn, 0, "EXPLAIN (COSTS OFF) "+statement)
 	into.text = strings.Join(steps, "\n")

@@ -13,14 +13,23 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
+// emptyQueue returns a post on Postgres whose tables were analyzed when they were empty, and are
+// not analyzed again.
+func emptyQueue(t *testing.T, tables ...string) *post {
+	t.Helper()
+	p := newPost(t, open(t, databases.Postgres(t)+"&pool_max_conns=3"))
+	for _, table := range tables {
+		exec(t, p.Store, "ALTER TABLE "+table+" SET (autovacuum_enabled = false)")
+	}
+	exec(t, p.Store, "VACUUM ANALYZE")
+	return p
+}
+
 // TestPlansOfEmptyQueue is about Postgres, which keeps the plan of a statement as long as the
 // connection: a worker that starts with an empty queue must not read the whole queue later.
 func TestPlansOfEmptyQueue(t *testing.T) {
 	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
-	p := newPost(t, s)
-	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
-	exec(t, s, "VACUUM ANALYZE")
+	p := emptyQueue(t, onlyPartition)
 	ask := func() {
 		due, err := p.Queue().Due(t.Context())
 		require.NoError(t, err)
@@ -35,13 +44,13 @@ func TestPlansOfEmptyQueue(t *testing.T) {
 	}
 	const each = 20_000
 	for _, turn := range []string{"i", "NULL"} { // What waits for its first attempt, and what was claimed before.
-		exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+		exec(t, p.Store, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 				chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
 			SELECT i, 1, i, i, 1, 'EMAIL', 'a', i::text || '`+turn+`', TRUE, 0, '', 0, '', now(), '', now(), 0, 1, `+turn+` FROM generate_series(1, 20000) AS i`)
 	}
-	before := readOf(t, s, onlyPartition)
+	before := readOf(t, p.Store, onlyPartition)
 	ask()
-	assert.Less(t, readOf(t, s, onlyPartition)-before, each/4, "rows and entries of indexes that were read")
+	assert.Less(t, readOf(t, p.Store, onlyPartition)-before, each/4, "rows and entries of indexes that were read")
 }
 
 // attempts triggers and sends two messages: one arrives and one fails.
@@ -83,11 +92,7 @@ func (p *post) attemptsReadFew(t *testing.T) {
 // a time when nothing had been sent: they must not read all deliveries later.
 func TestPlansOfAttempts(t *testing.T) {
 	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
-	p := newPost(t, s)
-	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
-	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
-	exec(t, s, "VACUUM ANALYZE")
+	p := emptyQueue(t, onlyPartition, "occurrences")
 	for range 3 { // one for each connection
 		p.attempts(t)
 	}
@@ -164,10 +169,7 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 // occurrences from a time when none waited: it must not read all that wait for each one of the set.
 func TestExpansionPlanOfEmptyQueue(t *testing.T) {
 	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
-	p := newPost(t, s)
-	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
-	exec(t, s, "VACUUM ANALYZE")
+	p := emptyQueue(t, "occurrences")
 	for range 3 { // one for each connection
 		p.trigger(t, nil, nil)
 		_, err := p.Queue().Expand(t.Context(), 100)
@@ -175,20 +177,17 @@ func TestExpansionPlanOfEmptyQueue(t *testing.T) {
 	}
 	const columns = `organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
 		cursor_notification, cursor_phase, cursor_assignment`
-	exec(t, s, "INSERT INTO occurrences ("+columns+") SELECT "+columns+" FROM (SELECT * FROM occurrences LIMIT 1) AS o CROSS JOIN generate_series(1, 20000) AS n")
-	before := readOf(t, s, "occurrences")
+	exec(t, p.Store, "INSERT INTO occurrences ("+columns+") SELECT "+columns+" FROM (SELECT * FROM occurrences LIMIT 1) AS o CROSS JOIN generate_series(1, 20000) AS n")
+	before := readOf(t, p.Store, "occurrences")
 	_, err := p.Queue().Expand(t.Context(), 100)
 	require.NoError(t, err)
-	assert.Less(t, readOf(t, s, "occurrences")-before, 20_000/4, "rows and entries of indexes that were read")
+	assert.Less(t, readOf(t, p.Store, "occurrences")-before, 20_000/4, "rows and entries of indexes that were read")
 }
 
 // TestExpansionPlan is about Postgres, where a statement without parameters keeps its first plan.
 func TestExpansionPlan(t *testing.T) {
 	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
-	p := newPost(t, s)
-	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
-	exec(t, s, "VACUUM ANALYZE")
+	p := emptyQueue(t, onlyPartition)
 	expand := func() {
 		for range 3 { // one for each connection
 			p.trigger(t, nil, nil)
@@ -198,12 +197,12 @@ func TestExpansionPlan(t *testing.T) {
 	}
 	expand()
 	const others = 20_000
-	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+	exec(t, p.Store, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
 		SELECT 100 + i, 1, i, i, 1, 'EMAIL', 'a', i::text, TRUE, 0, '', 0, '', now(), '', now(), 0, 1, i FROM generate_series(1, 20000) AS i`)
-	before := readOf(t, s, onlyPartition)
+	before := readOf(t, p.Store, onlyPartition)
 	expand()
-	assert.Less(t, readOf(t, s, onlyPartition)-before, others/4, "rows and entries of indexes that were read")
+	assert.Less(t, readOf(t, p.Store, onlyPartition)-before, others/4, "rows and entries of indexes that were read")
 }
 
 // readOf returns how much of tables has been read so far, after all sessions have reported their

@@ -128,10 +128,7 @@ var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, prior
 
 // headDeliveries joins the deliveries d of heads, by one look-up for each.
 func (d dialect) headDeliveries() string {
-	if d == onPostgres {
-		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
-	}
-	return "heads CROSS JOIN deliveries d ON d.id = heads.id"
+	return "heads " + d.joinByID("deliveries", "d", "*", "heads.id")
 }
 
 func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
