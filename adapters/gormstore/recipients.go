@@ -1,9 +1,12 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -59,8 +62,7 @@ func (r listRepo) recipients(ctx context.Context, org orgs.ID, q *gorm.DB, limit
 
 // Recipients reads a page of entries by their primary key and then looks up each recipient. The
 // LATERAL join forces Postgres to do so: otherwise it reads whole tables for a page, or joins and
-// sorts the whole list. SQLite keeps the order of CROSS JOIN; "IN (SELECT …)" would build a table
-// of the page first.
+// sorts the whole list. SQLite keeps the order of CROSS JOIN.
 func (r listRepo) Recipients(
 	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
 ) ([]lists.Recipient, error) {
@@ -68,12 +70,53 @@ func (r listRepo) Recipients(
 		AND EXISTS (SELECT 1 FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?)
 		ORDER BY assignment_id LIMIT ?`,
 		Vars: []any{l.ID, after, l.ID, l.Project, l.Organization, limit}}
-	query := recipientColumns + `FROM (?) AS entry CROSS JOIN assignments s ON s.id = entry.assignment_id
-		CROSS JOIN addresses a ON a.id = s.address_id CROSS JOIN members m ON m.id = a.member_id ORDER BY s.id`
-	if r.dialect == onPostgres {
-		query = "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
+	if r.dialect == onSQLite {
+		var page string
+		if err := r.db(ctx).Raw("SELECT coalesce(group_concat("+packedRecipient+`, ''), '') FROM (?) AS entry
+			CROSS JOIN assignments s ON s.id = entry.assignment_id CROSS JOIN channels c ON c.id = s.channel_id
+			CROSS JOIN addresses a ON a.id = s.address_id CROSS JOIN members m ON m.id = a.member_id`, entries).Row().Scan(&page); err != nil {
+			return nil, err
+		}
+		return unpackRecipients(page, limit)
 	}
+	query := "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
 	return r.recipients(ctx, l.Organization, r.db(ctx).Raw(query, entries), limit)
+}
+
+// packedRecipient is a recipient as text: its id, whether it is active, the lengths of its texts in
+// bytes, and these texts. A page of SQLite is one value made of them, because the calls of its
+// driver for each row and column take longer than the query.
+const packedRecipient = `format('%d %d %d %d %d ', s.id, s.active, octet_length(a.value), octet_length(m.username), octet_length(c.name)) ||
+	a.value || m.username || c.name`
+
+// unpackRecipients returns the recipients of a page in the order of their ids. group_concat
+// promises none.
+func unpackRecipients(page string, limit int) ([]lists.Recipient, error) {
+	if page == "" {
+		return nil, nil
+	}
+	found := make([]lists.Recipient, 0, limit)
+	for page != "" {
+		var numbers [5]int
+		for i := range numbers {
+			digits, rest, _ := strings.Cut(page, " ")
+			n, err := strconv.Atoi(digits)
+			if err != nil {
+				return nil, err
+			}
+			numbers[i], page = n, rest
+		}
+		var texts [3]string
+		for i, length := range numbers[2:] {
+			texts[i], page = page[:length], page[length:]
+		}
+		found = append(found, lists.Recipient{
+			ID: channels.AssignmentID(numbers[0]), Active: numbers[1] != 0,
+			Address: texts[0], Username: texts[1], Channel: texts[2],
+		})
+	}
+	slices.SortFunc(found, func(a, b lists.Recipient) int { return cmp.Compare(a.ID, b.ID) })
+	return found, nil
 }
 
 func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]channels.AssignmentID, error) {
