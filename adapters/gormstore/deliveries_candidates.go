@@ -1,6 +1,8 @@
 package gormstore
 
 import (
+	"strings"
+
 	"github.com/tocsin/tocsin/domain/events"
 )
 
@@ -75,16 +77,25 @@ func reaches(list, notification, assignment string) string {
 }
 
 // source selects the assignment_id of the candidates of ONE notification (@notification , @list )
-// that meet a condition; page may add an order and a limit. Both halves read an index by id. If the
-// options name recipients, it looks up these, and does not read the list.
-func (c candidates) source(condition, page string) string {
+// that meet a condition; page may add an order and a limit. Both halves read an index by id, and
+// only one is read if the other is empty. If the options name recipients, it looks up these, and
+// does not read the list.
+func (c candidates) source(listed, subscribed bool, condition, page string) string {
 	if c.limited() {
 		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
 			AND ` + reaches("@list", "@notification", "named.assignment_id") + page
 	}
-	return `SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND ` + condition + page + `) AS listed
+	var halves []string
+	if listed {
+		halves = append(halves, "SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND "+condition+page+") AS listed")
+	}
+	if subscribed || !listed {
+		halves = append(halves, `SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions
+			WHERE notification_id = @notification AND active AND `+condition+page+") AS subscribed")
+	}
+	return strings.Join(halves, `
 		UNION
-		SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions WHERE notification_id = @notification AND active AND ` + condition + page + `) AS subscribed`
+		`)
 }
 
 // sources is source for all notifications of ways; it also selects notification_id.

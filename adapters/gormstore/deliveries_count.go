@@ -72,7 +72,7 @@ func (t tx) entries(ctx context.Context, o events.Occurrence) (n int, err error)
 // countAll returns the number of recipients of an occurrence that names none.
 func (r deliveryRepo) countAll(ctx context.Context, o events.Occurrence) (int, error) {
 	c := candidatesOf(r.dialect, o)
-	rows, err := rowsOf[recipientCountRow](r.db(ctx).Raw(countQuery(c, "0", candidatesFrom(c.dialect, c.sources())), c.parameters()))
+	rows, err := rowsOf[recipientCountRow](r.db(ctx).Raw(countQuery(c, "0", candidatesFrom(c.dialect, c.sources(), absences{})), c.parameters()))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -37,7 +37,7 @@ func (r deliveryRepo) Forecast(
 	rows, err := rowsOf[forecastRow](r.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+`,
 		judged AS (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, w.channel_id, w.channel_name, w.phase, w.protocol, s.id AS assignment_id, a.member_id, a.value_key, `+gateColumns+
-		candidatesFrom(c.dialect, c.sources())+`
+		candidatesFrom(c.dialect, c.sources(), absences{})+`
 		) AS gated),
 		ranked AS MATERIALIZED (SELECT notification_id, channel_id, channel_name, phase, assignment_id, member_id, reason,
 				CASE WHEN reason = ''

@@ -72,33 +72,78 @@ func (r gateRow) gates() deliveries.Gates {
 
 // gateColumns select a gateRow. They use the assignment s, the member m and the joins of gateJoins,
 // each of which may be missing, and the way w.
-const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS member_locked,
-	ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
-	COALESCE(ms.enable_notifications, FALSE) AS membership_enabled,
-	COALESCE(s.active, FALSE) AS assignment_active, COALESCE(s.validated, FALSE) AS assignment_validated,
-	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
-	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
+var gateColumns = absences{}.gateColumns()
 
 // gateJoins joins the membership, the lock and the opt-out of a member for a way w and an address
 // key.
-func gateJoins(member, addressKey string) string {
-	return `
+func gateJoins(member, addressKey string) string { return absences{}.gateJoins(member, addressKey) }
+
+// absences says which rows do not exist for any recipient of a notification. An expansion does not
+// look these up for each recipient. If they are added meanwhile, the claim of the delivery finds
+// them.
+type absences struct {
+	NoLockedMembers bool // in the organization
+	NoMemberships   bool // of the application
+	NoOptOuts       bool // from the notification
+	NoSubscriptions bool // to the notification
+}
+
+// absenceColumns select absences for a notification. "id > 0" makes SQLite use the index of locked
+// members: otherwise it would read all members of the organization.
+func absenceColumns(notification string) string {
+	return "NOT " + exists("SELECT 1 FROM members WHERE organization_id = @organization AND id > 0 AND locked") + ` AS no_locked_members,
+			NOT ` + exists("SELECT 1 FROM application_memberships WHERE application_id = @application ") + ` AS no_memberships,
+			NOT ` + exists("SELECT 1 FROM opt_outs WHERE notification_id = "+notification) + ` AS no_opt_outs,
+			NOT ` + exists("SELECT 1 FROM subscriptions WHERE notification_id = "+notification) + " AS no_subscriptions"
+}
+
+func (a absences) gateColumns() string {
+	member, membership, optOut := "FALSE AS member_locked", `FALSE AS has_membership, FALSE AS membership_active, FALSE AS membership_locked,
+	FALSE AS membership_enabled`, "FALSE AS opted_out"
+	if !a.NoLockedMembers {
+		member = "COALESCE(m.locked, FALSE) AS member_locked"
+	}
+	if !a.NoMemberships {
+		membership = `ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
+	COALESCE(ms.enable_notifications, FALSE) AS membership_enabled`
+	}
+	if !a.NoOptOuts {
+		optOut = "o.member_id IS NOT NULL AS opted_out"
+	}
+	return `s.id IS NULL AS address_gone, ` + member + `, ` + membership + `,
+	COALESCE(s.active, FALSE) AS assignment_active, COALESCE(s.validated, FALSE) AS assignment_validated,
+	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
+	` + optOut + `, w.template_id IS NOT NULL AS has_template`
+}
+
+func (a absences) gateJoins(member, addressKey string) string {
+	joins := ""
+	if !a.NoMemberships {
+		joins += `
 		LEFT JOIN application_memberships ms ON ms.member_id = ` + member + ` AND ms.application_id = w.application_id
-		LEFT JOIN application_locks al ON al.member_id = ` + member + ` AND al.application_id = w.application_id
+		LEFT JOIN application_locks al ON al.member_id = ` + member + ` AND al.application_id = w.application_id`
+	}
+	if !a.NoOptOuts {
+		joins += `
 		LEFT JOIN opt_outs o ON o.member_id = ` + member + ` AND o.notification_id = w.notification_id AND o.address_key = ` + addressKey
+	}
+	return joins
 }
 
 // candidatesFrom is the FROM and WHERE of a query of candidates s whose notification_id and
 // assignment_id source selects; their member is a.member_id. CROSS JOIN makes SQLite start with
 // those and look up the rest. The fence keeps Postgres from looking up every assignment once for
 // each way. Members are joined only if they are locked: few are, and they have an index.
-func candidatesFrom(d dialect, source string) string {
+func candidatesFrom(d dialect, source string, none absences) string {
+	locked := ""
+	if !none.NoLockedMembers {
+		locked = "LEFT JOIN members m ON m.organization_id = a.organization_id AND m.id = a.member_id AND m.locked"
+	}
 	return `
 		FROM (SELECT r.*, s.id, s.address_id, s.channel_id, s.active, s.validated
 			FROM (` + source + `) AS r CROSS JOIN assignments s WHERE s.id = r.assignment_id` + d.fence() + `) AS s
 		CROSS JOIN ways w CROSS JOIN addresses a
-		LEFT JOIN members m ON m.organization_id = a.organization_id AND m.id = a.member_id AND m.locked` +
-		gateJoins("a.member_id", "a.value_key") + `
+		` + locked + none.gateJoins("a.member_id", "a.value_key") + `
 		WHERE w.channel_id = s.channel_id AND w.notification_id = s.notification_id AND a.id = s.address_id`
 }
 

@@ -44,6 +44,7 @@ type expansionStep struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
 	Phase          int
+	None           absences              `gorm:"embedded"`
 	after          channels.AssignmentID `gorm:"-"`
 }
 
@@ -176,7 +177,8 @@ func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
 	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, "n.active AND (n.id, c.phase) >= (@notification , @phase )")+`
-		SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1`, p), deliveries.ErrNothingToDo)
+		SELECT first.*, `+absenceColumns("first.notification_id")+` FROM (
+			SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
 		s.after = e.occurrence.CursorAssignment
 	}
@@ -193,8 +195,13 @@ func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (las
 	p["limit"] = limit
 	const page = " ORDER BY assignment_id LIMIT @limit "
 	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
-		SELECT assignment_id FROM (`+e.candidates.source("assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
+		SELECT assignment_id FROM (`+e.source(s, "assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
 	return found.Last, found.Recipients, err
+}
+
+// source selects the candidates of a step that meet a condition.
+func (e *expansion) source(s expansionStep, condition, page string) string {
+	return e.candidates.source(s.ListID != nil, !s.None.NoSubscriptions, condition, page)
 }
 
 // insertion has the parts of a statement that inserts the deliveries of an occurrence.
@@ -219,13 +226,15 @@ func insertionOf(pooled bool, occurrence string) insertion {
 	return in
 }
 
+// deliveryColumns and deliveryValues are the columns of a new delivery. The time is a query,
+// because Postgres would compute it again for each row.
 const deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id, turn`
 
 func deliveryValues(channel string) string {
 	return `notification_id, member_id, assignment_id, ` + channel + `, protocol, address, address_key,
-			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
-			CASE WHEN reason <> '' THEN @now END, CAST(@priority AS SMALLINT), CAST(@project AS BIGINT),
+			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', (SELECT @now ), '', (SELECT @now ),
+			CASE WHEN reason <> '' THEN (SELECT @now ) END, CAST(@priority AS SMALLINT), CAST(@project AS BIGINT),
 			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = ` + channel + `) + @ahead + number END`
 }
 
@@ -242,7 +251,8 @@ func nextTurns(through string) string {
 const skipDuplicates = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
 // write inserts the deliveries of a step up to an assignment. An address that already has a
-// delivery is skipped, or the unit fails and is retried.
+// delivery is skipped, or the unit fails and is retried. The fence makes Postgres compute the
+// reason once for each row, and not for each column that depends on it.
 func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID) error {
 	p := e.stepParams(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
@@ -258,10 +268,10 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 		SELECT @occurrence , `+in.values+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
-				a.value_key AS address_key, s.number, `+gateColumns+
+				a.value_key AS address_key, s.number, `+s.None.gateColumns()+
 		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
-				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
-		) AS gated) AS judged`+in.joins+`
+				FROM (`+e.source(s, "assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`, s.None)+`
+		) AS gated`+e.dialect.fence()+`) AS judged`+in.joins+`
 		ORDER BY assignment_id
 		`+skipping, p)
 	if sqlState(res.Error) == uniqueViolation {

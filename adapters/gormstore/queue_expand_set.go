@@ -226,7 +226,7 @@ func (t tx) writeSet(
 // numbered in the order of an expansion, with the reason of their first closed gate. Occurrences
 // that name no recipients have the same ones, whose gates are read once.
 func (c candidates) setCandidates() string {
-	const columns = `w.phase, w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol,
+	columns := `w.phase, w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol,
 				a.value AS address, a.value_key AS address_key, ` + gateColumns
 	numbered := func(partition, from string) string {
 		return `SELECT gated.*, ` + reasonColumn() + `,
@@ -235,6 +235,6 @@ func (c candidates) setCandidates() string {
 	if c.limited() {
 		return numbered("PARTITION BY occurrence_id ", "SELECT r.occurrence AS occurrence_id, "+columns+namedRecipientFrom(c.dialect))
 	}
-	return "SELECT wanted.occurrence AS occurrence_id, ranked.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources())) +
+	return "SELECT wanted.occurrence AS occurrence_id, ranked.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources(), absences{})) +
 		") AS ranked CROSS JOIN (@set ) AS wanted"
 }

@@ -142,6 +142,24 @@ func expansionCases() cases {
 			w.subscribe(t, w.mine.shipped, w.mine.adaByText, true)
 			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending", ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
+		"PagesHaveListMembersAndSubscribers": func(t *testing.T, w *world) {
+			w.write(t, w.mine.mail, w.mine.text)
+			w.subscribe(t, w.mine.shipped, w.mine.adaByText, true)
+			paged := func() []string {
+				o := w.trigger(t, w.mine.occurrence(nil, nil))
+				require.Greater(t, len(w.expand(t, 1)), 1)
+				return w.outcomes(t, o)
+			}
+			const adaText = "Shipped: +14155552671 by Text, pending"
+			assert.Equal(t, []string{adaText, ada}, paged(), "subscribers alone")
+			w.hear(t)
+			assert.Equal(t, []string{adaText, ada}, paged(), "beside an empty list")
+			w.add(t, w.mine.news, w.mine.bobByMail.ID, w.mine.adaByMail.ID)
+			assert.Equal(t, []string{adaText, ada, bob}, paged(), "beside a list that one of them is on")
+			w.unsubscribe(t, w.mine.shipped, w.mine.adaByText)
+			w.unsubscribe(t, w.mine.shipped, w.mine.adaByMail)
+			assert.Equal(t, []string{ada, bob}, paged(), "the list alone")
+		},
 		"InactiveSubscribersAreNoRecipients": func(t *testing.T, w *world) {
 			w.write(t, w.mine.mail)
 			w.unsubscribe(t, w.mine.shipped, w.mine.adaByMail)
