@@ -116,6 +116,7 @@ func (a absences) gateColumns() string {
 	` + optOut + `, w.template_id IS NOT NULL AS has_template`
 }
 
+// gateJoins joins what may exist. A lock counts only beside a membership.
 func (a absences) gateJoins(member, addressKey string) string {
 	joins := ""
 	if !a.NoMemberships {
