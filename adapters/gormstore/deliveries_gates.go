@@ -78,9 +78,9 @@ var gateColumns = absences{}.gateColumns()
 // key.
 func gateJoins(member, addressKey string) string { return absences{}.gateJoins(member, addressKey) }
 
-// absences says which rows do not exist for any recipient of a notification. An expansion does not
-// look these up for each recipient. If they are added meanwhile, the claim of the delivery finds
-// them.
+// absences says which rows do not exist for any recipient of a notification. A page of an expansion
+// does not look these up for each recipient. If they are added meanwhile, the claims of its
+// deliveries find locks, memberships and opt-outs, and the next page finds subscriptions.
 type absences struct {
 	NoLockedMembers bool // in the organization
 	NoMemberships   bool // of the application

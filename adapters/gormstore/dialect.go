@@ -32,8 +32,8 @@ func (d dialect) unhex(column string) string {
 	return "unhex(" + column + ")"
 }
 
-// fence ends a subquery that Postgres must not flatten into the outer query. SQLite does not
-// flatten it because of its joins.
+// fence ends a subquery that Postgres must not flatten into the outer query. Where SQLite must not
+// either, joins prevent it.
 func (d dialect) fence() string {
 	if d == onPostgres {
 		return " OFFSET 0"

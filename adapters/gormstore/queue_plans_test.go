@@ -355,6 +355,9 @@ func TestQueuePlans(t *testing.T) {
 				continue // They hold nothing but what waits, and what does not work.
 			}
 			assert.NotRegexp(t, wholeOrganization, step, statement)
+			if strings.Contains(statement, "no_locked_members") && strings.Contains(step, "SEARCH members ") {
+				assert.Contains(t, step, "members_locked")
+			}
 			if found := scan.FindStringSubmatch(strings.TrimSpace(step)); found != nil {
 				assert.Regexp(t, made, found[1], "%s\n%s", step, statement)
 			}
@@ -385,6 +388,9 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 	read := 0
 	for statement := range heard {
 		plan := planned.plan(statement)
+		if strings.Contains(statement, "no_locked_members") {
+			assert.Contains(t, plan.text, "members_locked")
+		}
 		for _, step := range plan.steps {
 			waits := step.table == "occurrences" || strings.HasPrefix(step.table, "deliveries")
 			if !waits || statement == newest || slices.Contains(byTime, step.index) || strings.Contains(statement, "COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY") {

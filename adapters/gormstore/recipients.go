@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,9 @@ func (r listRepo) Recipients(
 const packedRecipient = `format('%d %d %d %d %d ', s.id, s.active, octet_length(a.value), octet_length(m.username), octet_length(c.name)) ||
 	a.value || m.username || c.name`
 
+// errUnpack is the error of a page whose lengths do not fit its texts.
+var errUnpack = errors.New("a page of list members cannot be read")
+
 // unpackRecipients returns the recipients of a page in the order of their ids. group_concat
 // promises none.
 func unpackRecipients(page string, limit int) ([]lists.Recipient, error) {
@@ -108,6 +112,9 @@ func unpackRecipients(page string, limit int) ([]lists.Recipient, error) {
 		}
 		var texts [3]string
 		for i, length := range numbers[2:] {
+			if length < 0 || length > len(page) {
+				return nil, errUnpack
+			}
 			texts[i], page = page[:length], page[length:]
 		}
 		found = append(found, lists.Recipient{

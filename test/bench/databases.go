@@ -134,9 +134,9 @@ func (d database) scanList(ctx context.Context, want int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	rows, err := pool.QueryContext(ctx, `SELECT s.id, a.value, u.username, c.name, s.active
+	rows, err := pool.QueryContext(ctx, `SELECT s.id, a.value, m.username, c.name, s.active
 		FROM list_entries AS e JOIN assignments AS s ON s.id = e.assignment_id JOIN channels AS c ON c.id = s.channel_id
-		JOIN addresses AS a ON a.id = s.address_id JOIN members AS m ON m.id = a.member_id JOIN users AS u ON u.id = m.user_id`)
+		JOIN addresses AS a ON a.id = s.address_id JOIN members AS m ON m.id = a.member_id`)
 	if err != nil {
 		return err
 	}
