@@ -318,6 +318,17 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 	return nil
 }
 
+// statements returns a set of statements, and a function that adds one for Overhear.
+func statements() (heard map[string]bool, hear func(string)) {
+	var mu sync.Mutex
+	heard = map[string]bool{}
+	return heard, func(statement string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard[statement] = true
+	}
+}
+
 // TestQueuePlans checks every statement about occurrences and deliveries on an empty SQLite
 // database. The plans are the same on other databases, because SQLite gathers no statistics by
 // itself.
@@ -325,13 +336,7 @@ func TestQueuePlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	p := newPost(t, s)
-	var mu sync.Mutex
-	heard := map[string]bool{}
-	hear := func(statement string) {
-		mu.Lock()
-		defer mu.Unlock()
-		heard[statement] = true
-	}
+	heard, hear := statements()
 	s.Overhear(hear)
 	p.everything(t)
 	p.expandPages(t)
@@ -372,13 +377,8 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))
 	p := newPost(t, s)
-	var mu sync.Mutex
-	heard := map[string]bool{}
-	s.Overhear(func(statement string) {
-		mu.Lock()
-		defer mu.Unlock()
-		heard[statement] = true
-	})
+	heard, hear := statements()
+	s.Overhear(hear)
 	p.everything(t)
 	p.expandPages(t)
 	planned := planner{t: t, conn: planning(t, s), postgres: true, cached: true}

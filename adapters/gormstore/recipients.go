@@ -21,15 +21,11 @@ import (
 
 // These methods of listRepo are about the entries of lists.
 
-// recipientColumns selects what recipients scans. recipientQuery selects it from assignments; a
-// condition on their id follows.
-const (
-	recipientColumns = `SELECT s.id, a.value AS address, m.username, s.channel_id, s.active `
-	recipientQuery   = recipientColumns + `FROM assignments s
+// recipientQuery selects what recipients scans from assignments; a condition on their id follows.
+const recipientQuery = `SELECT s.id, a.value AS address, m.username, s.channel_id, s.active FROM assignments s
 		JOIN addresses a ON a.id = s.address_id
 		JOIN members m ON m.id = a.member_id
 		WHERE s.id `
-)
 
 // recipients returns the recipients of a query of recipientQuery, at most limit. It reads the names
 // of their channels once, because a join that repeats the name in each row takes a tenth of the
