@@ -63,7 +63,7 @@ func TestStateRenewal(t *testing.T) {
 	held.gate.Lock()
 	ask()
 	require.Eventually(t, func() bool { return held.reads.Load() == 3 }, time.Minute, time.Millisecond)
-	changed, err := app.NewInstallation(store, nil, state, clock).SetMaintenance(t.Context(), audit.Actor{Name: "root"}, true, "")
+	changed, err := app.NewInstallation(store, nil, state, clock).BeginMaintenance(t.Context(), audit.Actor{Name: "root"}, nil)
 	require.NoError(t, err)
 	require.True(t, changed)
 	held.gate.Unlock()

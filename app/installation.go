@@ -66,24 +66,33 @@ func (i *Installation) change(
 	return changed, nil
 }
 
-// SetMaintenance makes the installation read-only, with a notice for users who try to change
-// something, or ends that. It reports whether that changed anything.
-func (i *Installation) SetMaintenance(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
-	if notice, err = names.OptionalLabel("message", notice); err != nil {
-		return false, err
+// BeginMaintenance makes the installation read-only, with a notice for users who try to change
+// something; nil: the notice stays as it is. It reports whether that changed anything.
+func (i *Installation) BeginMaintenance(ctx context.Context, by audit.Actor, notice *string) (changed bool, err error) {
+	after := audit.State{}
+	if notice != nil {
+		text, err := names.OptionalLabel("message", *notice)
+		if err != nil {
+			return false, err
+		}
+		notice, after["message"] = &text, text
 	}
-	if !on {
-		return i.change(ctx, by, audit.MaintenanceEnded, nil, func(s installation.State, _ time.Time) (installation.State, bool) {
-			return installation.State{Held: s.Held}, !s.ReadOnly.IsZero()
-		})
-	}
-	return i.change(ctx, by, audit.MaintenanceBegun, audit.State{"message": notice}, func(s installation.State, now time.Time) (installation.State, bool) {
+	return i.change(ctx, by, audit.MaintenanceBegun, after, func(s installation.State, now time.Time) (installation.State, bool) {
 		was := s
 		if s.ReadOnly.IsZero() {
 			s.ReadOnly = now
 		}
-		s.Notice = notice
+		if notice != nil {
+			s.Notice = *notice
+		}
 		return s, s != was
+	})
+}
+
+// EndMaintenance lets the installation accept changes again, and reports whether that is new.
+func (i *Installation) EndMaintenance(ctx context.Context, by audit.Actor) (changed bool, err error) {
+	return i.change(ctx, by, audit.MaintenanceEnded, nil, func(s installation.State, _ time.Time) (installation.State, bool) {
+		return installation.State{Held: s.Held}, !s.ReadOnly.IsZero()
 	})
 }
 

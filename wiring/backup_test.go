@@ -160,6 +160,8 @@ func TestMaintenance(t *testing.T) {
 		_, complaint := i.fails(t, "key", "create", "--name", "other", "--grant", "full_access")
 		assert.Contains(t, complaint, "Back at noon.")
 		assert.Contains(t, i.run(t, "", "maintenance", "status"), "message: Back at noon.")
+		assert.Contains(t, i.run(t, "", "maintenance", "on"), "message: Back at noon.", "it stays without --message")
+		assert.NotContains(t, i.run(t, "", "maintenance", "on", "--message", ""), "message:")
 		assert.Regexp(t, `read-only +no`, i.run(t, "", "maintenance", "off"))
 		require.Eventually(t, func() bool {
 			status, _, _ = post()

@@ -21,14 +21,18 @@ func (p Program) maintenance() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withServices(c, func(s Services) error {
-				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), true, message); err != nil {
+				var notice *string
+				if c.Flags().Changed("message") {
+					notice = &message
+				}
+				if _, err := s.Installation.BeginMaintenance(c.Context(), caller(), notice); err != nil {
 					return err
 				}
 				return p.printMaintenance(c, s)
 			})
 		},
 	}
-	on.Flags().StringVar(&message, "message", "", "Message for refused changes")
+	on.Flags().StringVar(&message, "message", "", "Message for refused changes; without this flag an earlier message stays")
 	off := &cobra.Command{
 		Use:     "off",
 		Short:   "Let the installation accept changes and send again",
@@ -36,7 +40,7 @@ func (p Program) maintenance() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withServices(c, func(s Services) error {
-				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), false, ""); err != nil {
+				if _, err := s.Installation.EndMaintenance(c.Context(), caller()); err != nil {
 					return err
 				}
 				return p.printMaintenance(c, s)

@@ -40,6 +40,27 @@ func TestEveryColumnOfEveryRowExists(t *testing.T) {
 	})
 }
 
+// TestReferencesHaveIndexes finds references without an index, because deleting the row that they
+// refer to reads the whole table then. Nothing deletes organizations and projects.
+func TestReferencesHaveIndexes(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		unindexed := `SELECT t.name || '.' || f."from" FROM sqlite_master AS t JOIN pragma_foreign_key_list(t.name) AS f
+			WHERE t.type = 'table' AND f.seq = 0 AND f."table" NOT IN ('organizations', 'projects')
+			AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) AS c WHERE c.pk = 1 AND c.name = f."from")
+			AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) AS i JOIN pragma_index_info(i.name) AS c
+				WHERE i.partial = 0 AND c.seqno = 0 AND c.name = f."from")`
+		if strings.HasPrefix(url, "postgres") {
+			unindexed = `SELECT f.conrelid::regclass || ' ' || pg_get_constraintdef(f.oid) FROM pg_constraint AS f
+				WHERE f.contype = 'f' AND f.connamespace = current_schema()::regnamespace
+				AND f.confrelid NOT IN ('organizations'::regclass, 'projects'::regclass)
+				AND NOT EXISTS (SELECT 1 FROM pg_index AS i
+					WHERE i.indrelid = f.conrelid AND i.indpred IS NULL AND i.indkey[0] = f.conkey[1])`
+		}
+		assert.Empty(t, rowsOf(t, open(t, url).Handle(), unindexed))
+	})
+}
+
 // TestRowTags forbids tags that change values silently: defaults (false is stored as true), soft
 // deletion, associations, hooks.
 func TestRowTags(t *testing.T) {

@@ -71,7 +71,7 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 	}
 	e.base, err = gorm.Open(&sqlite.Dialector{Conn: e.writePool}, gormConfig(now))
 	if err == nil && path != inMemory {
-		err = e.checkJournal(ctx)
+		err = e.checkModes(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.closePools())
@@ -175,16 +175,23 @@ func gormConfig(now func() time.Time) *gorm.Config {
 	}
 }
 
-// checkJournal returns an error if the file system does not support the write-ahead log, as some
-// network file systems. SQLite would silently use a mode in which readers and the writer block each
-// other.
-func (e *sqliteEngine) checkJournal(ctx context.Context) error {
-	var mode string
-	if err := e.writePool.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+// checkModes returns an error if the file system does not support the write-ahead log, as some
+// network file systems: SQLite would silently use a mode in which readers and the writer block each
+// other. It also returns one if the file was created for another encoding than UTF-8, because
+// statements count bytes of texts.
+func (e *sqliteEngine) checkModes(ctx context.Context) error {
+	var journal, encoding string
+	if err := e.writePool.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
 		return err
 	}
-	if mode != "wal" {
-		return fmt.Errorf("the file system of the database does not support SQLite's write-ahead log (journal mode %q)", mode)
+	if journal != "wal" {
+		return fmt.Errorf("the file system of the database does not support SQLite's write-ahead log (journal mode %q)", journal)
+	}
+	if err := e.writePool.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF-8" {
+		return fmt.Errorf("the database was created with the encoding %s: only UTF-8 is supported", encoding)
 	}
 	return nil
 }

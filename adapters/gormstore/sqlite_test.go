@@ -1,6 +1,8 @@
 package gormstore_test
 
 import (
+	"database/sql"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
+	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/databases"
@@ -88,6 +91,17 @@ func TestDurability(t *testing.T) {
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA wal_autocheckpoint").Scan(&checkpoint))
 	const full = 2
 	assert.Equal(t, []int{full, 1, 4000}, []int{synchronous, foreignKeys, checkpoint})
+}
+
+func TestOtherEncodingIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, err := sql.Open("sqlite3", "file:"+path)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "PRAGMA encoding = 'UTF-16le'; CREATE TABLE notes (note TEXT)")
+	require.NoError(t, errors.Join(err, db.Close()))
+	_, err = gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + path, AutoMigrate: true, Clock: clock{}})
+	require.ErrorContains(t, err, "encoding UTF-16le: only UTF-8 is supported")
 }
 
 func TestViewRefusesWrites(t *testing.T) {
