@@ -3,13 +3,13 @@ package console
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // The fields of the column form, each followed by the number of its column, from 0.
@@ -27,12 +27,26 @@ type mappedColumn struct {
 }
 
 // fieldChoices are the fields that a column can be mapped to.
-var fieldChoices = []option{
-	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
-	{Value: string(imports.Email), Text: words.Of("e-mail: identifies the user, and is an address")},
-	{Value: string(imports.FirstName), Text: words.Of("first name, for new users")},
-	{Value: string(imports.LastName), Text: words.Of("last name, for new users")},
-	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
+var fieldChoices = func() []option {
+	all := []option{{Value: string(imports.LeftOut), Text: words.Of("leave out")}}
+	for _, name := range users.DetailNames() {
+		all = append(all, option{Value: name, Text: detailChoice(name)})
+	}
+	return append(all, option{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")})
+}()
+
+// detailChoices describe what a column becomes that is mapped to a detail of a user.
+var detailChoices = map[string]words.Phrase{
+	string(imports.Email):     words.Of("e-mail: identifies the user, and is an address"),
+	string(imports.FirstName): words.Of("first name, for new users"),
+	string(imports.LastName):  words.Of("last name, for new users"),
+}
+
+func detailChoice(name string) words.Phrase {
+	if known, ok := detailChoices[name]; ok {
+		return known
+	}
+	return words.Of("%s, for new users", name)
 }
 
 // Text describes the field that the column is mapped to.
@@ -40,8 +54,7 @@ func (c mappedColumn) Text() any {
 	if c.Meaning.Field == imports.LeftOut {
 		return words.Of("left out")
 	}
-	i := slices.IndexFunc(fieldChoices, func(o option) bool { return o.Value == string(c.Meaning.Field) })
-	return fieldChoices[i].Text
+	return detailChoice(string(c.Meaning.Field))
 }
 
 // addColumns adds the columns, their mapping and samples to the view. It fills the form unless the

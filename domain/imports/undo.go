@@ -81,9 +81,14 @@ func (u Undo) Unrecorded(added int) int {
 	return max(0, added-u.New)
 }
 
-// digest returns a digest of the fields of a membership, without its groups and addresses.
+// digest returns a digest of the fields of a membership, without its groups and addresses. Digests
+// of earlier imports are compared with it.
 func digest(m users.Member) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t %s", m.User.Username, m.Email, m.FirstName, m.LastName, m.Role, m.Locked, m.CustomFields.Digest()))
+	text := fmt.Appendf(nil, "%q", m.User.Username)
+	for _, d := range m.List() {
+		text = fmt.Appendf(text, " %q", *d.Value)
+	}
+	sum := sha256.Sum256(fmt.Appendf(text, " %q %t %s", m.Role, m.Locked, m.CustomFields.Digest()))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 

@@ -9,7 +9,27 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
 )
+
+// TestDigestOfAMember checks that an undo notices a change of each detail of a user, and recognizes
+// the users of earlier imports.
+func TestDigestOfAMember(t *testing.T) {
+	t.Parallel()
+	digest := func(change func(*users.Member)) string {
+		m := users.Member{
+			User:    users.User{Username: "ada@example.org"},
+			Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, Role: "viewer",
+		}
+		change(&m)
+		return imports.Created(users.Writes{Members: []*users.Member{&m}}, 0)[0].Digest
+	}
+	unchanged := digest(func(*users.Member) {})
+	assert.Equal(t, "uZZUlrK_IL8r", unchanged, "what the database holds of earlier imports")
+	for i, name := range users.DetailNames() {
+		assert.NotEqual(t, unchanged, digest(func(m *users.Member) { *m.List()[i].Value = "other" }), name)
+	}
+}
 
 func TestUndoOfAJob(t *testing.T) {
 	t.Parallel()
