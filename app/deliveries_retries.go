@@ -21,24 +21,38 @@ func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 	return &Retries{store: store, clock: clock}
 }
 
+// retryPage is how many failed deliveries become due in one unit of work. Others wait meanwhile.
+const retryPage = 5_000
+
 // Failed makes the failed deliveries of an occurrence of the path's application due again and
 // returns how many; without a path, of any application: that is for the operator of the
-// installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
-func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (int, error) {
-	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
-		occurred, place, err := locate(ctx, tx, at, id)
+// installation. When it returns an error, some may be due: each page is a unit of work, with its
+// entry in the audit log. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
+func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (requeued int, err error) {
+	var after deliveries.ID
+	for {
+		page, err := ports.Update(ctx, r.store, func(tx ports.Tx) (page []deliveries.ID, err error) {
+			occurred, place, err := locate(ctx, tx, at, id)
+			if err != nil {
+				return page, err
+			}
+			if err := r.checkRetryable(occurred); err != nil {
+				return page, err
+			}
+			if page, err = tx.Deliveries().Requeue(ctx, occurred, after, retryPage); err != nil || len(page) == 0 {
+				return page, err
+			}
+			object := place.Object("occurrences", strconv.FormatInt(int64(id), 10))
+			return page, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, object, nil, audit.State{"retried": len(page)})
+		})
 		if err != nil {
 			return requeued, err
 		}
-		if err := r.checkRetryable(occurred); err != nil {
-			return requeued, err
+		if requeued += len(page); len(page) < retryPage {
+			return requeued, nil
 		}
-		if requeued, err = tx.Deliveries().Requeue(ctx, occurred); err != nil || requeued == 0 {
-			return requeued, err
-		}
-		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: place.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
-	})
+		after = page[len(page)-1] // What fails again meanwhile is not retried twice.
+	}
 }
 
 // WithCause makes the failed deliveries of an occurrence of the application that have one cause due
@@ -63,11 +77,11 @@ func (r *Retries) WithCause(ctx context.Context, by audit.Actor, at Path, id eve
 				same = append(same, d.ID)
 			}
 		}
-		if requeued, err = tx.Deliveries().RequeueByIDs(ctx, occurred, same); err != nil || requeued == 0 {
+		again, err := tx.Deliveries().RequeueByIDs(ctx, occurred, same)
+		if requeued = len(again); err != nil || requeued == 0 {
 			return requeued, err
 		}
-		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued, "cause": cause.Words}})
+		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, at.Object("occurrences", strconv.FormatInt(int64(id), 10)), nil, audit.State{"retried": requeued, "cause": cause.Words})
 	})
 }
 
@@ -87,13 +101,11 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 		if err := r.checkRetryable(occurred); err != nil {
 			return requeued, err
 		}
-		n, err := tx.Deliveries().RequeueByIDs(ctx, occurred, []deliveries.ID{delivery})
-		if requeued = n > 0; err != nil || !requeued {
+		again, err := tx.Deliveries().RequeueByIDs(ctx, occurred, []deliveries.ID{delivery})
+		if requeued = len(again) > 0; err != nil || !requeued {
 			return requeued, err
 		}
-		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
-			After:  audit.State{"retried": 1, "address": d.Address}})
+		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)), nil, audit.State{"retried": 1, "address": d.Address})
 	})
 }
 

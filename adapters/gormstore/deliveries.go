@@ -267,28 +267,31 @@ func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[st
 		WHERE `+condition+` ORDER BY d.id`, p), deliveryRow.delivery)
 }
 
-func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, error) {
-	return r.requeue(ctx, o, "", nil)
+func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence, after deliveries.ID, limit int) ([]deliveries.ID, error) {
+	return r.requeue(ctx, o, `id IN (SELECT id FROM deliveries WHERE state = @failed AND occurrence_id = `+occurrenceID+`
+		AND id > @after ORDER BY id LIMIT @limit )`, map[string]any{"after": after, "limit": limit})
 }
 
-func (r deliveryRepo) RequeueByIDs(ctx context.Context, o events.Occurrence, ids []deliveries.ID) (int, error) {
-	return r.requeue(ctx, o, " AND id @ids ", map[string]any{"ids": among(r.dialect, ids)})
+func (r deliveryRepo) RequeueByIDs(ctx context.Context, o events.Occurrence, ids []deliveries.ID) ([]deliveries.ID, error) {
+	return r.requeue(ctx, o, "id @ids ", map[string]any{"ids": among(r.dialect, ids)})
 }
 
 // requeue makes the failed deliveries of an occurrence that meet a further condition due again.
-func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) (int, error) {
+func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) ([]deliveries.ID, error) {
 	p := occurrenceParams(o)
 	maps.Copy(p, more)
 	p["pending"], p["failed"], p["now"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Failed), r.clock()
-	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
-		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p))
-	if err != nil || n == 0 {
-		return 0, err
+	requeued, err := rowsOf[deliveries.ID](r.db(ctx).Raw(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', created_at = @now ,
+			next_at = @now , finished_at = NULL
+		WHERE state = @failed AND occurrence_id = `+occurrenceID+` AND `+condition+` RETURNING id`, p))
+	if err != nil || len(requeued) == 0 {
+		return nil, err
 	}
+	slices.Sort(requeued)
 	r.announce()
 	done := newCounterChanges()
-	done.move(o.ID, deliveries.Failed, deliveries.Pending, n)
-	return n, r.saveCounters(ctx, done)
+	done.move(o.ID, deliveries.Failed, deliveries.Pending, len(requeued))
+	return requeued, r.saveCounters(ctx, done)
 }
 
 // skipDeliveries is the beginning of a statement that skips waiting deliveries; a condition

@@ -147,7 +147,7 @@ func (p *post) everything(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, lost)
 			if outcome.State == deliveries.Failed {
-				require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(ctx, o); return err }))
+				require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(ctx, o, 0, 100); return err }))
 				_, err = q.Claim(ctx, p.channel.ID, "w", 10, time.Minute)
 				require.NoError(t, err)
 			}

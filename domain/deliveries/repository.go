@@ -187,11 +187,11 @@ type Repository interface {
 	// Queue.Cancelled). It reports false, and does nothing, when the occurrence was cancelled
 	// before or has nothing open.
 	Cancel(ctx context.Context, o events.Occurrence) (bool, error)
-	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried,
-	// and returns how many.
-	Requeue(ctx context.Context, o events.Occurrence) (int, error)
+	// Requeue makes the first limit failed deliveries of the occurrence after an id due again, as
+	// if they had never been tried, and returns their ids in ascending order.
+	Requeue(ctx context.Context, o events.Occurrence, after ID, limit int) ([]ID, error)
 	// RequeueByIDs is Requeue for those of these deliveries that have failed.
-	RequeueByIDs(ctx context.Context, o events.Occurrence, ids []ID) (int, error)
+	RequeueByIDs(ctx context.Context, o events.Occurrence, ids []ID) ([]ID, error)
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)

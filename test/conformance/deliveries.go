@@ -265,7 +265,7 @@ func deliveryCases() cases {
 				assert.Empty(t, look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) {
 					return tx.Deliveries().OfMember(t.Context(), spy, w.mine.ada.ID)
 				}))
-				assert.Zero(t, do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), spy) }))
+				assert.Zero(t, w.requeue(t, spy))
 			}
 		},
 		"TheOperatorFindsAnOccurrenceOfAnyOrganization": func(t *testing.T, w *world) {
@@ -307,8 +307,8 @@ func deliveryCases() cases {
 				w.record(t, "one", deliveries.Outcome{ID: jobs[i].ID, State: s, Error: "x", Attempts: 7})
 			}
 			before := w.delivery(t, o, jobs[0].ID).Created
-			assert.Equal(t, 2, do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) }))
-			assert.Zero(t, do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) }))
+			assert.Equal(t, 2, w.requeue(t, o))
+			assert.Zero(t, w.requeue(t, o))
 			again := w.claim(t, w.mine.mail, "two", 10, lease)
 			assert.Equal(t, []deliveries.ID{jobs[0].ID, jobs[2].ID}, idsOfJobs(again))
 			for _, j := range again {

@@ -114,12 +114,25 @@ func findCases() cases {
 				missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Job, error) { return tx.Deliveries().Job(t.Context(), o, d.ID) })
 			}
 		},
+		"RequeueGoesOnAfterAPage": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			jobs := w.claim(t, w.mine.mail, "one", 3, lease)
+			w.record(t, "one", ended(jobs, deliveries.Failed)...)
+			ids := idsOfJobs(jobs)
+			page := func(after deliveries.ID) []deliveries.ID {
+				return do(t, w, func(tx ports.Tx) ([]deliveries.ID, error) { return tx.Deliveries().Requeue(t.Context(), o, after, 2) })
+			}
+			assert.Equal(t, ids[:2], page(0))
+			w.record(t, "two", ended(w.claim(t, w.mine.mail, "two", 10, lease), deliveries.Failed)...)
+			assert.Equal(t, ids[2:], page(ids[1]), "what failed again comes before")
+			w.counted(t, o)
+		},
 		"TheseAreRequeued": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			jobs := w.claim(t, w.mine.mail, "one", 10, lease)
 			w.record(t, "one", ended(jobs, deliveries.Failed, deliveries.Failed, deliveries.Sent)...)
 			these := func(o events.Occurrence, ids ...deliveries.ID) int {
-				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().RequeueByIDs(t.Context(), o, ids) })
+				return len(do(t, w, func(tx ports.Tx) ([]deliveries.ID, error) { return tx.Deliveries().RequeueByIDs(t.Context(), o, ids) }))
 			}
 			spy := o
 			spy.Organization = w.theirs.org.ID

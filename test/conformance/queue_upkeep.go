@@ -221,7 +221,7 @@ func upkeepCases() cases {
 			j := w.claim(t, w.mine.mail, "one", 1, lease)[0]
 			w.record(t, "one", deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: 1})
 			w.quiet(t)
-			do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
+			w.requeue(t, o)
 			assert.True(t, w.rung(t))
 		},
 		"RolledBackChangesNotifyNobody": func(t *testing.T, w *world) {

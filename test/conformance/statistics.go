@@ -53,7 +53,7 @@ func (w *world) counted(t *testing.T, occurred ...events.Occurrence) {
 
 func (w *world) requeue(t *testing.T, o events.Occurrence) int {
 	t.Helper()
-	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
+	return len(do(t, w, func(tx ports.Tx) ([]deliveries.ID, error) { return tx.Deliveries().Requeue(t.Context(), o, 0, 100) }))
 }
 
 func (w *world) failures(t *testing.T, since time.Time, limit int, in ...orgs.ID) []statistics.Failures {
@@ -143,7 +143,7 @@ func tallyCases() cases {
 			all.Go(func() {
 				for range 6 {
 					for _, o := range occurred {
-						assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(t.Context(), o); return err }))
+						assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(t.Context(), o, 0, 100); return err }))
 					}
 				}
 			})
@@ -165,7 +165,7 @@ func tallyCases() cases {
 			o := w.waiting(t, 2)
 			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 2, lease), deliveries.Failed)...)
 			refused(t, w, errStop, func(tx ports.Tx) error {
-				_, err := tx.Deliveries().Requeue(t.Context(), o)
+				_, err := tx.Deliveries().Requeue(t.Context(), o, 0, 100)
 				assert.NoError(t, err)
 				return errStop
 			})
