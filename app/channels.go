@@ -10,7 +10,6 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -192,7 +191,7 @@ func (s *Channels) Create(ctx context.Context, by operators.Editor, at Path, f C
 			return err
 		}
 		made, err = createChannel(ctx, tx, by.Actor, s.limits, at, c)
-		return onField(err)
+		return nameFields(err)
 	})
 	made.Settings = nil
 	return made, err
@@ -252,14 +251,11 @@ func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id c
 			return nil
 		}
 		if err := saveChannel(ctx, tx, by.Actor, at, was, is); err != nil {
-			return onField(err)
+			return nameFields(err)
 		}
 		if was.Pool != is.Pool {
 			if err := tx.Channels().PoolKept(ctx, was); err != nil {
-				if refused, ok := errors.AsType[*fault.Error](err); ok && errors.Is(err, channels.ErrInUse) {
-					return refused.On("pool")
-				}
-				return err
+				return fieldOf("pool", channels.ErrInUse, err)
 			}
 		}
 		return tx.Channels().ClearOutages(ctx, is.Organization, id)
@@ -310,17 +306,9 @@ func (s *Channels) set(c *channels.Channel, by operators.Editor, f ChannelForm) 
 	return driver.Check(*c)
 }
 
-// onField assigns a refusal to a field of the form.
-func onField(err error) error {
-	if known, ok := errors.AsType[*fault.Error](err); ok {
-		switch {
-		case errors.Is(err, channels.ErrNameTaken):
-			return known.On("name")
-		case errors.Is(err, channels.ErrPreferredTaken):
-			return known.On("preferred")
-		}
-	}
-	return err
+// nameFields assigns the refusal of a name or of a preference to its field of the form.
+func nameFields(err error) error {
+	return fieldOf("preferred", channels.ErrPreferredTaken, fieldOf("name", channels.ErrNameTaken, err))
 }
 
 // usableChannels returns the channels that an application may send through: its project's, then its

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
@@ -93,12 +92,8 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 		}
 		is := was
 		is.Name = wanted.Name
-		err := tx.Orgs().RenameGroup(ctx, is)
-		if errors.Is(err, orgs.ErrGroupTaken) {
-			return orgs.ErrGroupTaken.On("name")
-		}
-		if err != nil {
-			return err
+		if err := tx.Orgs().RenameGroup(ctx, is); err != nil {
+			return fieldOf("name", orgs.ErrGroupTaken, err)
 		}
 		return record(ctx, tx, by, was.Organization, audit.GroupUpdated, groupPath(at, was), nameState(was.Name), nameState(is.Name))
 	})

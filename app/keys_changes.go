@@ -48,11 +48,8 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		if err := tx.Orgs().Revise(ctx, org); err != nil { // It serializes units, so that a second key of the same name is refused.
 			return err
 		}
-		switch err := tx.Keys().Save(ctx, is); {
-		case errors.Is(err, access.ErrNameTaken):
-			return access.ErrNameTaken.On("name")
-		case err != nil:
-			return err
+		if err := tx.Keys().Save(ctx, is); err != nil {
+			return fieldOf("name", access.ErrNameTaken, err)
 		}
 		return recordKey(ctx, tx, by, audit.KeyUpdated, was, before, after)
 	})
@@ -71,10 +68,7 @@ func ScopeFault(err error) error {
 			return fault.Field(field, "%s", missing.Error())
 		}
 	}
-	if errors.Is(err, access.ErrNameTaken) {
-		return access.ErrNameTaken.On("name")
-	}
-	return err
+	return fieldOf("name", access.ErrNameTaken, err)
 }
 
 // checkRights demands that a key which manages keys has all rights of those keys, and returns when

@@ -59,7 +59,7 @@ func (p *Members) SaveFields(
 		if m.CustomFields.Digest() != shown && !m.CustomFields.Equal(fields) {
 			return users.ErrChanged.On("custom_fields")
 		}
-		return applyFields(ctx, tx, m, Patch{Fields: fields, Mode: metadata.Rewrite})
+		return applyFields(ctx, tx, m, MemberPatch{Fields: fields, Mode: metadata.Rewrite})
 	})
 }
 
@@ -159,27 +159,7 @@ func (p *Members) Remove(ctx context.Context, by operators.Editor, at Path, ids 
 // Lock locks members in the organization or lifts their locks, all or none, and returns how many
 // changed. operators.ErrHigherRole, users.ErrNotFound, ErrSelection.
 func (p *Members) Lock(ctx context.Context, by operators.Editor, at Path, ids []users.MemberID, locked bool) (int, error) {
-	return updateAt(ctx, p.store, at, bind(selected, ids), func(tx ports.Tx, ms []users.Member) (changed int, err error) {
-		if err := by.MayChange(ms...); err != nil {
-			return changed, err
-		}
-		var moved []users.Member
-		var entries []audit.Entry
-		for _, m := range ms {
-			if m.Locked == locked {
-				continue
-			}
-			m.Locked = locked
-			moved = append(moved, m)
-			entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberLocked, Object: memberPath(at, m),
-				Before: audit.State{"locked": !locked}, After: audit.State{"locked": locked}})
-		}
-		if changed = len(moved); changed == 0 {
-			return changed, nil
-		}
-		if err := tx.Users().SetLocked(ctx, moved...); err != nil {
-			return changed, err
-		}
-		return changed, tx.Audit().Record(ctx, entries...)
+	return updateAt(ctx, p.store, at, bind(selected, ids), func(tx ports.Tx, ms []users.Member) (int, error) {
+		return lockMembers(ctx, tx, by, at, ms, locked)
 	})
 }

@@ -17,23 +17,34 @@ import (
 // operators.ErrHigherRole, users.ErrNotFound.
 func (p *Members) SetLocked(ctx context.Context, by operators.Editor, at Path, id users.MemberID, locked bool) error {
 	return changeAt(ctx, p.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) error {
-		return p.lock(ctx, tx, by, at, &m, locked)
+		_, err := lockMembers(ctx, tx, by, at, []users.Member{m}, locked)
+		return err
 	})
 }
 
-func (p *Members) lock(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, m *users.Member, locked bool) error {
-	if m.Locked == locked {
-		return nil
+// lockMembers locks members or lifts their locks, all or none, and returns how many changed.
+func lockMembers(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, ms []users.Member, locked bool) (int, error) {
+	var changed []users.Member
+	var entries []audit.Entry
+	for _, m := range ms {
+		if m.Locked == locked {
+			continue
+		}
+		m.Locked = locked
+		changed = append(changed, m)
+		entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberLocked, Object: memberPath(at, m),
+			Before: audit.State{"locked": !locked}, After: audit.State{"locked": locked}})
 	}
-	if err := by.MayChange(*m); err != nil {
-		return err
+	if len(changed) == 0 {
+		return 0, nil
 	}
-	before := m.Locked
-	m.Locked = locked
-	if err := tx.Users().SetLocked(ctx, *m); err != nil {
-		return err
+	if err := by.MayChange(changed...); err != nil {
+		return 0, err
 	}
-	return p.record(ctx, tx, *m, by, audit.MemberLocked, memberPath(at, *m), "locked", before, locked)
+	if err := tx.Users().SetLocked(ctx, changed...); err != nil {
+		return 0, err
+	}
+	return len(changed), tx.Audit().Record(ctx, entries...)
 }
 
 // SetLockedByName is SetLocked for the member with exactly this username, and returns that member;
@@ -43,7 +54,8 @@ func (p *Members) SetLockedByName(ctx context.Context, by operators.Editor, at P
 		if is, err = memberByUsername(ctx, tx, at, username); err != nil || locked == nil {
 			return is, err
 		}
-		err = p.lock(ctx, tx, by, at, &is, *locked)
+		_, err = lockMembers(ctx, tx, by, at, []users.Member{is}, *locked)
+		is.Locked = *locked
 		return is, err
 	})
 }

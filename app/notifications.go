@@ -211,8 +211,8 @@ func usableLists(ctx context.Context, tx ports.Tx, app applications.Application,
 
 // fieldOf assigns a refusal to a field of the form.
 func fieldOf(field string, refusal *fault.Error, err error) error {
-	if errors.Is(err, refusal) {
-		return refusal.On(field)
+	if known, ok := errors.AsType[*fault.Error](err); ok && errors.Is(err, refusal) {
+		return known.On(field)
 	}
 	return err
 }

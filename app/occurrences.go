@@ -97,14 +97,6 @@ type OccurrenceReport struct {
 	Expected time.Time
 }
 
-// Begin returns when its first delivery could go out.
-func (r OccurrenceReport) Begin() time.Time {
-	if at := r.Occurrence.Options.SendAt; at.After(r.Occurrence.Created) {
-		return at
-	}
-	return r.Occurrence.Created
-}
-
 // Show returns an occurrence of the application; events.ErrOccurrenceNotFound.
 func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID) (OccurrenceReport, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (r OccurrenceReport, err error) {

@@ -193,18 +193,18 @@ func (u *Users) Show(ctx context.Context, at Path, username string) (users.Membe
 	})
 }
 
-// Patch is the body of a PATCH. Fields nil means that custom_fields were not sent; a blank detail
-// changes nothing.
-type Patch struct {
+// MemberPatch is a change of a member. Fields nil leaves the custom fields; a blank detail changes
+// nothing.
+type MemberPatch struct {
 	Details users.Details
 	Fields  metadata.Map
 	Mode    metadata.Mode
 }
 
-// NewPatch checks the body of a PATCH. Details are given by their names.
-func NewPatch(given func(name string) string, fields metadata.Map, mode string) (Patch, error) {
+// NewMemberPatch checks the values of a change. Details are given by their names.
+func NewMemberPatch(given func(name string) string, fields metadata.Map, mode string) (MemberPatch, error) {
 	var faults fault.Fields
-	p := Patch{Fields: fields}
+	p := MemberPatch{Fields: fields}
 	var err error
 	p.Details, err = users.NewDetails(given)
 	faults.Add("", err)
@@ -216,7 +216,7 @@ func NewPatch(given func(name string) string, fields metadata.Map, mode string) 
 
 // Patch changes an organization's data about a member: metadata, names, e-mail. users.ErrNotFound,
 // users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of a merge.
-func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (users.Member, error) {
+func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p MemberPatch) (users.Member, error) {
 	return updateAt(ctx, u.store, at, bind(changeableMember, username), func(tx ports.Tx, m users.Member) (changed users.Member, err error) {
 		was := memberState(m)
 		if err := saveDetails(ctx, tx, &m, p.Details); err != nil {
@@ -245,7 +245,7 @@ func saveDetails(ctx context.Context, tx ports.Tx, m *users.Member, given users.
 	return tx.Users().SaveDetails(ctx, *m)
 }
 
-func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) error {
+func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p MemberPatch) error {
 	fields, err := p.Mode.Apply(m.CustomFields, p.Fields)
 	if err != nil {
 		var faults fault.Fields

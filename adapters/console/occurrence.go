@@ -136,7 +136,7 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	}
 	v.Shares = sharesOf(v.Counts)
 	if v.Live() {
-		v.Rate = rate(v.Finished, c.console.clock.Now().Sub(v.Begin()))
+		v.Rate = rate(v.Finished, c.console.clock.Now().Sub(v.Occurrence.Begin()))
 	}
 	return v, err
 }

@@ -121,7 +121,7 @@ func (a *API) showUser(c call) error {
 func (a *API) patchUser(c call) error {
 	body := c.object()
 	fields, _ := body.Map("custom_fields")
-	p, err := app.NewPatch(body.String, fields, body.String("_mode"))
+	p, err := app.NewMemberPatch(body.String, fields, body.String("_mode"))
 	body.Check(err)
 	if err := body.Err(); err != nil {
 		return err

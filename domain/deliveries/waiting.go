@@ -84,10 +84,7 @@ func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.
 			over += n
 		}
 	}
-	begin := o.Created
-	if o.Options.SendAt.After(begin) {
-		begin = o.Options.SendAt
-	}
+	begin := o.Begin()
 	if over == 0 || open == 0 || !now.After(begin) {
 		return time.Time{}
 	}

@@ -166,6 +166,14 @@ type Occurrence struct {
 	Recipients *int
 }
 
+// Begin returns when its first delivery could go out.
+func (o Occurrence) Begin() time.Time {
+	if o.Options.SendAt.After(o.Created) {
+		return o.Options.SendAt
+	}
+	return o.Created
+}
+
 // Expired reports whether nothing is sent any more because it would be too late.
 func (o Occurrence) Expired(now time.Time) bool {
 	return !o.Options.ExpiresAt.IsZero() && !now.Before(o.Options.ExpiresAt)
