@@ -30,13 +30,15 @@ func (p Program) apply() *cobra.Command {
 			"  organizations: [{slug, name, groups?: [name], channels?: [CHANNEL],\n" +
 			"    partials?: [{name, description?, text?, html?}], projects?: [{slug, name, channels?: [CHANNEL],\n" +
 			"    lists?: [{name, application?: slug}],\n" +
-			"    applications?: [{slug, name, active?, events?: [{slug, name, description?, active?, channels?: [name],\n" +
-			"      templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}]}]}],\n" +
+			"    applications?: [{slug, name, active?, events?: [EVENT]}]}],\n" +
 			"    default_region?, searchable_metadata?: [path], require_second_factor?, quotas?: {…}}]\n" +
-			"  CHANNEL: {name, protocol: EMAIL|SMS|WEBHOOK|SLACK|PLAINTEXT, driver, preferred?, active?, settings?: {…}}\n" +
+			"  CHANNEL: {name, protocol: EMAIL|SMS|WEBHOOK|SLACK|PLAINTEXT, driver, preferred?, active?, pool?: name, weight?: 0 to 1000,\n" +
+			"    settings?: {…}}\n" +
+			"  EVENT: {slug, name, description?, active?, priority?: urgent|normal|bulk, context_schema?: {…}, channels?: [name],\n" +
+			"    pools?: [name], templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}\n" +
 			"  TEMPLATE: {channel, subject?, text?, html? or markdown?}\n" +
-			"active is true and preferred is false when missing. In the texts of settings ${NAME} is replaced by an environment\n" +
-			"variable, which must be set, and $${ by ${.",
+			"When missing, active is true, preferred is false and weight is 100; priority is normal for a new event, and stays otherwise.\n" +
+			"In the texts of settings ${NAME} is replaced by an environment variable, which must be set, and $${ by ${.",
 		Example: "  tocsin apply -f configs/demo.yaml\n" +
 			"  tocsin apply -f demo.yaml --dry-run\n" +
 			"  generate-config | tocsin apply -f - -o json",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -93,6 +94,19 @@ notification  acme/shop/web/shipped/Tell  -   created
 
 	d.In = strings.NewReader("organizations: []")
 	assert.Equal(t, "[]\n", d.done(t, "apply", "-f", "-", "-o", "json"), "nothing is an array too")
+}
+
+// TestApplyHelp checks that the help lists every member that a blueprint may have.
+func TestApplyHelp(t *testing.T) {
+	t.Parallel()
+	reader, err := os.ReadFile("../blueprint/organizations.go")
+	require.NoError(t, err)
+	members := regexp.MustCompile(`(?m)^\t+"(\w+)": `).FindAllStringSubmatch(string(reader), -1)
+	require.Greater(t, len(members), 30)
+	help := newFixture(t).done(t, "apply", "--help")
+	for _, m := range members {
+		assert.Regexp(t, `[{ ]`+m[1]+`[?:, }]`, help)
+	}
 }
 
 func TestApplyRefuses(t *testing.T) {

@@ -15,7 +15,7 @@ func (p Program) backup() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write a copy of everything to a file",
 		Long: "Write a consistent copy of everything in the database to a file that does not exist yet. The installation can keep running.\n" +
-			" The copy is the same whichever database it comes from, so it can be restored to SQLite and to Postgres.\n\n" +
+			"The copy is the same whichever database it comes from, so it can be restored to SQLite and to Postgres.\n\n" +
 			"The settings of channels stay encrypted in it: without the secret key they are lost. With --with-key the key is written beside\n" +
 			"it, to FILE.key; with both, everything can be read.",
 		Example: "  tocsin backup /backups/tocsin-2026-11-23.zst\n" +

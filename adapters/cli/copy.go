@@ -17,9 +17,9 @@ func (p Program) copy() *cobra.Command {
 			"--restart it starts over. What was written is read again and compared; before that no program serves it. The\n" +
 			"copy is held then: point database_url to it, keep the secret key, and have `tocsin release` send what waits. Never release the\n" +
 			"source again.\n\n" +
-			"With --organization one organization alone is copied, in one transaction, to a database that may hold others. Both installations\n" +
-			"must be held (`tocsin serve --hold`), the destination unless nobody has used it. Everything keeps its id; ids and usernames that\n" +
-			"are taken there are refused. Accounts of the console stay: members keep their roles and are invited anew.\n\n" +
+			"With --organization one organization alone is copied, in one transaction, to a database that may hold others. Hold both\n" +
+			"installations (`tocsin serve --hold`); an unused destination need not be held. Everything keeps its id; ids and usernames that\n" +
+			"are taken there are refused. Accounts of the console stay: members keep their roles and are invited again.\n\n" +
 			"Others on this machine see the command line: leave a password out of it, in PGPASSWORD or in the file ~/.pgpass.",
 		Example: "  tocsin copy --to postgres://tocsin@db.example.org/tocsin\n" +
 			"  tocsin copy --from postgres://tocsin@db.example.org/tocsin --to sqlite:data/tocsin.db\n" +

@@ -37,8 +37,8 @@ func (p Program) importUsers() *cobra.Command {
 		Long: "Import users from a CSV file or the first sheet of a workbook (.xlsx), - for standard input. A header; in CSV commas, semicolons\n" +
 			"or tabs. Columns, also by usual names such as E-Mail or Vorname:\n" +
 			"  email          required\n" +
-			"  first_name     only for new users\n" +
-			"  last_name      only for new users\n" +
+			"  first_name     only for new members\n" +
+			"  last_name      only for new members\n" +
 			"  custom__KEY    merged into the user's metadata under KEY, when not empty\n" +
 			"Each row makes a user, if there is none yet, a member of the organization, with an e-mail address. Rows that are wrong are\n" +
 			"rejected, each with its reason, and the others go on. An import may be interrupted (Ctrl-C: it stops after the rows in\n" +

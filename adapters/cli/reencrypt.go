@@ -19,7 +19,7 @@ func (p Program) reencrypt() *cobra.Command {
 			"encrypted under a key of secret_key_previous, and settings that an earlier version stored as plain text. What is encrypted\n" +
 			"under the current key already is left alone. It may run beside the server, be interrupted and be repeated.\n\n" +
 			"What cannot be opened is left as it is, with channel or account, reason and key named on standard error. If the key is lost\n" +
-			"for ever, --discard-unreadable leaves these channels without settings, which `tocsin apply` then gives them anew, and these\n" +
+			"for ever, --discard-unreadable leaves these channels without settings, which `tocsin apply` then gives them again, and these\n" +
 			"accounts without an authenticator app.\n\n" +
 			"Exit status: 0 everything is encrypted under the current key, 1 something is not, 2 wrong usage.",
 		Example: "  TOCSIN_SECRET_KEY_FILE=new.key TOCSIN_SECRET_KEY_PREVIOUS_FILE=old.key tocsin re-encrypt\n" +

@@ -19,8 +19,8 @@ func (p Program) release() *cobra.Command {
 		Short: "Let a held installation send messages again",
 		Long: "Have an installation that is held (`tocsin serve --hold`, `tocsin restore`) send messages again, on all instances, and print\n" +
 			"what waits by how long it has waited: since its trigger, or since the moment for which it was scheduled. What was pending when\n" +
-			"a copy was taken may have been sent since then, by the installation that the copy is of: look with --dry-run first, and\n" +
-			"have occurrences cancelled that have waited for longer than a time. Cancelling cannot be undone.",
+			"a copy was taken may have been sent since then, by the installation that the copy is of: look with --dry-run first.\n" +
+			"--cancel-older-than cancels occurrences that have waited longer. Cancelling cannot be undone.",
 		Example: "  tocsin release --dry-run\n" +
 			"  tocsin release --cancel-older-than 24h",
 		Args: noArguments,

@@ -20,7 +20,7 @@ func (p Program) serve() *cobra.Command {
 		Short: "Serve the API over HTTP, and send messages",
 		Long: "Serve the API and the console over HTTP, send messages and run imports until SIGTERM or SIGINT arrives: then the\n" +
 			"server stops being ready, finishes the requests and attempts in progress, and exits with 0; an import resumes at the next start.\n" +
-			" A second signal ends it at once.",
+			"A second signal ends it at once.",
 		Example: "  tocsin serve\n" +
 			"  tocsin serve --listen :8080 --base-url https://notify.example.com\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",

@@ -119,7 +119,7 @@ func newState(s Sources) *state {
 		inUse:   desc("database_connections_in_use", "Connections to the database that are at work.", "pool"),
 		maxOpen: desc("database_connections_max", "How many connections to the database there may be.", "pool"),
 		waits:   desc("database_connection_waits_total", "How often somebody waited for a connection.", "pool"),
-		waited:  desc("database_connection_wait_seconds_total", "How long they waited together.", "pool"),
+		waited:  desc("database_connection_wait_seconds_total", "Total time spent waiting for a connection.", "pool"),
 
 		running: desc("imports_running", "Imports that this instance works at."),
 		rows:    desc("import_rows_total", "Rows that imports have worked off."),
@@ -127,7 +127,7 @@ func newState(s Sources) *state {
 		units: desc("batches_total", "Units of work that served calls together.", "of"),
 		calls: desc("batched_calls_total", "Calls that were served by them.", "of"),
 
-		unstored: desc("deliveries_unrecorded", "Messages that were handed to providers and whose outcome is not stored yet."),
+		unstored: desc("deliveries_unrecorded", "Messages whose attempt has begun and whose outcome is not stored yet."),
 		paused:   desc("channel_paused_until_timestamp_seconds", "Until when a channel is paused because its provider is unreachable. A channel that works has no value.", "channel"),
 		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
 
@@ -142,9 +142,9 @@ func newState(s Sources) *state {
 		waiting:     desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization", "priority"),
 		held:        desc("installation_held", "1 while nothing is sent until the installation is released."),
 		readOnly:    desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
-		certificate: desc("certificate_expires_timestamp_seconds", "When the certificate that the server proves itself with is over, of several the first. A server that does not encrypt has no value."),
+		certificate: desc("certificate_expires_timestamp_seconds", "When the server's certificate expires; the earliest of several. A server that does not encrypt has no value."),
 		provider:    desc("channel_certificate_expires_timestamp_seconds", "When the certificate of a channel's provider expires; of several servers the first to expire.", "channel"),
-		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization", "priority"),
+		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the longest-waiting due delivery of a channel became due.", "channel", "organization", "priority"),
 	}
 }
 
