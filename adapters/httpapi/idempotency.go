@@ -77,7 +77,7 @@ func (a *API) perform(c call, r Route) error {
 	c.rawBody = &text
 	var request *requests.Request
 	if idempotent {
-		if request, err = c.request(text); err != nil {
+		if request, err = c.request(c.QueryParams().Encode(), text); err != nil {
 			return err
 		}
 	}
@@ -128,9 +128,9 @@ func (c call) hasIdempotencyKey() bool {
 }
 
 // request returns the idempotency key and digest of a call. Requests are equal if method, path,
-// query and body are. White space and the order of members in the body do not matter; numbers are
-// compared as written.
-func (c call) request(text []byte) (*requests.Request, error) {
+// the given query and body are. White space and the order of members in the body do not matter;
+// numbers are compared as written.
+func (c call) request(query string, text []byte) (*requests.Request, error) {
 	sent := c.Request().Header.Values(headerIdempotencyKey)
 	if len(sent) > 1 {
 		return nil, fault.Field(headerIdempotencyKey, "is given %d times; give it only once", len(sent))
@@ -147,7 +147,7 @@ func (c call) request(text []byte) (*requests.Request, error) {
 		}
 	}
 	digest := sha256.New()
-	for _, part := range []string{c.Request().Method, strings.TrimSuffix(c.Request().URL.EscapedPath(), "/"), c.QueryParams().Encode()} {
+	for _, part := range []string{c.Request().Method, strings.TrimSuffix(c.Request().URL.EscapedPath(), "/"), query} {
 		digest.Write([]byte(part + "\n"))
 	}
 	digest.Write(text)

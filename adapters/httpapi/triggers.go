@@ -98,7 +98,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	faults.Add("cid", err)
 	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)
 	if c.hasIdempotencyKey() {
-		what.Request, err = c.request(text)
+		what.Request, err = c.request("", text) // A retry may have another correlation id.
 		faults.Add("", err)
 	}
 	body.Check(faults.Err())

@@ -492,6 +492,18 @@ func TestTriggerIdempotency(t *testing.T) {
 		require.Len(w, ids, 5)
 	}))
 
+	t.Run("ARepetitionMayHaveAnotherCorrelationID", both(func(w *world) {
+		w.apply(orders())
+		again := w.with("Idempotency-Key", "a")
+		first := read[triggered](again.post(orderPath+"?cid=one", body).is(http.StatusCreated)).Occurrence
+		w.unchanged(func() {
+			for _, path := range []string{orderPath + "?cid=two", orderPath} {
+				require.Equal(w, first, read[triggered](again.post(path, body).is(http.StatusCreated)).Occurrence, path)
+			}
+		})
+		require.Equal(w, []string{"one"}, w.rows(`SELECT correlation_id FROM occurrences`))
+	}))
+
 	t.Run("IsForgottenAfter24Hours", both(func(w *world) {
 		w.apply(orders())
 		again := w.with("Idempotency-Key", "a")
