@@ -114,6 +114,9 @@ func (a *API) deleteEvent(c call) error {
 // first.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
+	if priority != nil && *priority == "" {
+		priority = nil // Otherwise it would mean normal.
+	}
 	active := optional(body, "active", boolReader(body))
 	schema, example := objectText(body, "context_schema"), objectText(body, "example")
 	named, pools := optional(body, "channels", body.Strings), optional(body, "pools", body.Strings)

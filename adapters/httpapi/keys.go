@@ -73,14 +73,15 @@ func formatTimeOrNull(t time.Time) *string {
 	return new(formatTime(t))
 }
 
-// bindExpiry reads when a key expires: nil if nothing was sent, the zero time for never.
+// bindExpiry reads when a key expires: nil if nothing or "" was sent, the zero time, for null, is
+// never.
 func bindExpiry(body *jsonbody.Object) *time.Time {
-	if !body.Has("expires") {
-		return nil
-	}
 	text := body.String("expires")
-	if body.Null("expires") || body.Err() != nil {
+	switch {
+	case body.Has("expires") && body.Null("expires"):
 		return &time.Time{}
+	case text == "":
+		return nil
 	}
 	end, err := events.ParseTime("expires", text)
 	body.Check(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/events"
@@ -99,18 +100,25 @@ func (o triggerOptions) renameField(err error) error {
 	return faults.Err()
 }
 
-// bindPriority returns nil for null.
+// bindPriority returns nil for null and the empty string.
 func bindPriority(field string, value any, faults *fault.Fields) *events.Priority {
-	if value == nil {
-		return nil
-	}
-	name, _ := value.(string)
+	name := textOf(value)
 	if name == "" {
-		name = "?" // An empty name is not the same as none.
+		return nil
 	}
 	p, err := events.ParsePriority(field, name)
 	faults.Add("", err)
 	return &p
+}
+
+// textOf returns a string without surrounding white space, "" for null, and for any other value a
+// text that is neither a priority nor a time.
+func textOf(value any) string {
+	text, isString := value.(string)
+	if !isString && value != nil {
+		return "?"
+	}
+	return strings.TrimSpace(text)
 }
 
 func bindBool(field string, value any, faults *fault.Fields) bool {
@@ -123,11 +131,11 @@ func bindBool(field string, value any, faults *fault.Fields) bool {
 
 // bindTime returns the zero time for null, the empty string, and anything that is not a time.
 func bindTime(field string, value any, faults *fault.Fields) time.Time {
-	text, isString := value.(string)
-	if value == nil || isString && text == "" {
+	text := textOf(value)
+	if text == "" {
 		return time.Time{}
 	}
-	t, err := events.ParseTime(field, text) // A value that is not a string is read as the empty one, which is not a time.
+	t, err := events.ParseTime(field, text)
 	faults.Add(field, err)
 	return t
 }

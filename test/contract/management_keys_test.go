@@ -112,6 +112,7 @@ func TestManagedKeys(t *testing.T) {
 			assert.Equal(w, "name_taken", read[problem](m.post(keysPath, object{"name": "WEB", "grants": list{"user:read"}}).is(http.StatusBadRequest)).Code)
 			m.post(keysPath, raw(`{}`)).is(http.StatusBadRequest).isBadRequestFor("name", "grants")
 			m.post(keysPath, object{"name": "x", "grants": list{"user:read"}, "application": "web"}).isBadRequestFor("application")
+			m.post(keysPath, object{"name": "x", "grants": list{"user:read"}, "application": "web", "expires": ""}).isBadRequestFor("application")
 			m.post(keysPath, object{"name": "x", "grants": list{"user:read"}, "project": "nothing"}).is(http.StatusBadRequest).isBadRequestFor("project")
 			m.post(keysPath, object{"name": "x", "grants": list{"user:read"}, "project": "shop", "application": "nothing"}).is(http.StatusBadRequest).isBadRequestFor("application")
 			m.post(keysPath, object{"name": "x", "grants": list{"user:read"}, "expires": "2001-01-01T00:00:00Z"}).is(http.StatusBadRequest).isBadRequestFor("expires")
@@ -177,6 +178,8 @@ func TestManagedKeys(t *testing.T) {
 				beyond(c.patch(path, more), param)
 			}
 			beyond(c.patch(path, object{"expires": nil}), "expires")
+			beyond(c.patch(path, object{"at_most_normal": false, "expires": " "}), "at_most_normal")
+			assert.NotContains(w, read[problem](c.patch(path, object{"at_most_normal": false, "expires": " "})).Detail, "expires")
 		})
 		for param, more := range wider { // Made by a user who may do more.
 			wide := read[managedKey](w.manager().post(keysPath, fits(object{"name": "wide in " + param, param: more[param]})).is(http.StatusCreated))

@@ -243,6 +243,7 @@ func TestManagedEvents(t *testing.T) {
 		path := webPath + "e/paid/"
 		assert.Equal(w, made, read[event](m.get(path).is(http.StatusOK)))
 
+		assert.Equal(w, made, read[event](m.patch(path, object{"priority": ""}).is(http.StatusOK)))
 		changed := read[event](m.patch(path, object{"description": "Money came."}).is(http.StatusOK))
 		made.Description = "Money came."
 		assert.Equal(w, made, changed)
