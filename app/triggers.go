@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/requests"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -192,14 +193,14 @@ func (t *Triggers) occurrences(
 		trigger.Options, optionFaults[i] = trigger.Options.Resolve(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
 			Context: trigger.Context, Options: trigger.Options, Priority: trigger.priority(e), CorrelationID: trigger.CorrelationID, RequestID: trigger.RequestID, Traceparent: trigger.Traceparent, Created: now}
-		ts[i] = deliveries.TriggerRequest{Occurrence: os[i], Request: trigger.Request}
 	}
-	unknown, err := tx.Deliveries().Unknown(ctx, os)
+	unknown, err := unknownIn(ctx, tx, at.Organization, os)
 	if err != nil {
 		return nil, err
 	}
 	stored := 0 // bytes of contexts by the calls before
 	for i, trigger := range triggers {
+		ts[i] = deliveries.TriggerRequest{Occurrence: os[i], Request: trigger.Request}
 		if trigger.IgnoreUnknown {
 			unknown[i].People = nil
 		}
@@ -219,6 +220,26 @@ func (t *Triggers) occurrences(
 		}
 	}
 	return ts, nil
+}
+
+// unknownIn returns what is unknown of the options of occurrences in the organization. In os it
+// changes phone numbers without country code, which are no usernames, to those of the region.
+func unknownIn(ctx context.Context, tx ports.Tx, organization string, os []events.Occurrence) ([]events.Unknown, error) {
+	unknown, err := tx.Deliveries().Unknown(ctx, os)
+	national := func(u events.Unknown) bool { return slices.ContainsFunc(u.People, users.IsNational) }
+	if err != nil || !slices.ContainsFunc(unknown, national) {
+		return unknown, err
+	}
+	org, err := tx.Orgs().BySlug(ctx, organization)
+	if err != nil || org.Region == "" {
+		return unknown, err
+	}
+	for i, u := range unknown {
+		if national(u) {
+			os[i].Options = os[i].Options.InRegion(org.Region, u.People)
+		}
+	}
+	return tx.Deliveries().Unknown(ctx, os)
 }
 
 // Forecast is the expected result of an occurrence.

@@ -1,7 +1,9 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +113,25 @@ func (o Options) Resolve(now time.Time) (Options, error) {
 		faults.Addf("options.expires_at", "is more than a year after the messages are to be sent")
 	}
 	return o, faults.Err()
+}
+
+// InRegion returns the options with some words of LimitTo as phone numbers of a region, if they are
+// phone numbers without country code; without a region they stay.
+func (o Options) InRegion(region string, words []string) Options {
+	numbers := make(map[string]string, len(words))
+	for _, w := range words {
+		if !users.IsNational(w) {
+			continue
+		}
+		if a, err := users.NewAddressIn(region, w, ""); err == nil {
+			numbers[w] = a.Value
+		}
+	}
+	o.LimitTo = slices.Clone(o.LimitTo)
+	for i, w := range o.LimitTo {
+		o.LimitTo[i] = cmp.Or(numbers[w], w)
+	}
+	return o
 }
 
 // Recipients returns what LimitTo means: usernames, folded, and the keys of addresses. Each word

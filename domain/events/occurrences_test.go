@@ -72,6 +72,14 @@ func TestRecipients(t *testing.T) {
 		assert.Equal(t, []string{long}, usernames)
 		assert.Empty(t, addresses)
 	})
+	t.Run("APhoneNumberWithoutCountryCodeIsOneOfTheRegion", func(t *testing.T) {
+		t.Parallel()
+		o := events.Options{LimitTo: []string{"0151 12345678", "0151 99999999", "bob", "+49 30 1"}}
+		is := o.InRegion("DE", []string{"0151 12345678", "bob", "+49 30 1"})
+		assert.Equal(t, []string{"+4915112345678", "0151 99999999", "bob", "+49 30 1"}, is.LimitTo)
+		assert.Equal(t, "0151 12345678", o.LimitTo[0], "the others keep theirs")
+		assert.Equal(t, o, o.InRegion("", o.LimitTo))
+	})
 	t.Run("WithoutOptionsThereAreNone", func(t *testing.T) {
 		t.Parallel()
 		usernames, addresses := events.Options{}.Recipients()

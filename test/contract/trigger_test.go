@@ -128,6 +128,24 @@ func TestTrigger(t *testing.T) {
 		}
 	}))
 
+	t.Run("PhoneNumbersWithoutCountryCodeAreThoseOfTheRegion", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		w.buyer("01511 9999999", "ben@example.org") // a username
+		number := object{"options": object{"limit_to": list{"01511 2345678", "01511 9999999"}}}
+		w.post(orderPath, number).isBadRequestFor("options.limit_to")
+		w.manager().patch("/api/o/acme/", object{"default_region": "DE"}).is(http.StatusOK)
+		w.post(orderPath, object{"options": object{"limit_to": list{"01511 2345679"}}}).isBadRequestFor("options.limit_to")
+		found := read[forecast](w.post(orderPath, object{"options": object{"limit_to": list{"01511 2345678"}, "dry_run": true}}).is(http.StatusOK))
+		require.Equal(w, []forecastGroup{{"Buyer", "text", "", 1, nil}}, found.Recipients)
+		box := w.work()
+		w.happens(number)
+		require.Equal(w, []string{"+4915112345678 by text", "ben@example.org by shop-mail"}, box.messages())
+		box.empty()
+		w.happens(object{"options": object{"limit_to": list{"01511 2345678", "nobody"}, "ignore_unknown": true}})
+		require.Equal(w, []string{"+4915112345678 by text"}, box.messages())
+	}))
+
 	t.Run("PriorityIsTheTriggersElseTheEventsAndAKeyMayBeLimited", both(func(w *world) {
 		b := orders()
 		events := b.Organizations[0].Projects[0].Applications[0].Events
