@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -169,7 +171,7 @@ func unreachable(region string, a Address) string {
 }
 
 // IsNational reports whether a value has the form and the length of a phone number without country
-// code.
+// code, and is neither an IP address nor a date.
 func IsNational(value string) bool {
 	value = strings.TrimSpace(value)
 	digits := 0
@@ -178,7 +180,12 @@ func IsNational(value string) bool {
 			digits++
 		}
 	}
-	return digits >= minNational && digits <= maxNational && national.MatchString(value)
+	if digits < minNational || digits > maxNational || !national.MatchString(value) {
+		return false
+	}
+	_, notIP := netip.ParseAddr(value)
+	_, notDate := time.Parse(time.DateOnly, value)
+	return notIP != nil && notDate != nil
 }
 
 func derive(region, value string) (string, AddressType) {

@@ -86,6 +86,8 @@ func TestNewAddressDerivesTheType(t *testing.T) {
 		"DigitsOfAChat":                {"4155552671", "4155552671", users.Generic},
 		"ANegativeNumberOfAChat":       {"-1001234567890", "-1001234567890", users.Generic},
 		"FewDigits":                    {"0123", "0123", users.Generic},
+		"IPv4":                         {"192.168.10.20", "192.168.10.20", users.Generic},
+		"Date":                         {"2024-11-22", "2024-11-22", users.Generic},
 		"DigitsAndLetters":             {"0123456-abc", "0123456-abc", users.Generic},
 		"PhoneWithFullWidthPlus":       {"＋14155552671", "＋14155552671", users.Generic},
 		"TelURI":                       {"tel:+14155552671", "tel:+14155552671", users.Generic},
@@ -142,6 +144,9 @@ func TestNewAddress(t *testing.T) {
 		"OtherFormat":  {"US", "030 12", "030 12"},
 		"OnlyDigits":   {"US", "4155552671", "4155552671"},
 		"NegativeChat": {"US", "-1001234567890", "-1001234567890"},
+		"IPv4":         {"DE", "192.168.10.20", "192.168.10.20"},
+		"Date":         {"DE", "2024-11-22", "2024-11-22"},
+		"NoDate":       {"DE", "2024-13-22", "+4920241322"},
 	} {
 		t.Run("OfARegion/"+name, func(t *testing.T) {
 			t.Parallel()
