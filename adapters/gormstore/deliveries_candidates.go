@@ -51,14 +51,15 @@ func (c candidates) allWays() string { return waysCTE(bothChannels, ofItsEvent, 
 const ofItsEvent = `n.event_id = @event AND n.application_id = @application
 			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
-// channelChosen is the condition that the options do not exclude a channel c. A name means the
-// project's channel if there is one, else the organization's. The name of a pool means its members.
+// channelChosen is the condition that the options do not exclude a channel c for a notification n.
+// A name means the project's channel if the event may use it, else the organization's. The name of
+// a pool means its members.
 func (c candidates) channelChosen() string {
 	if len(c.occurrence.Options.Channels) == 0 {
 		return "TRUE"
 	}
 	return `(c.pool <> '' AND c.pool @channels OR c.name_fold @channels AND NOT (c.project_id IS NULL AND EXISTS (
-			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
+			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold AND ` + channelAllowedFor("n.event_id", "own") + ")))"
 }
 
 // chosen is the condition that the options do not exclude a candidate: member m, address a, way w

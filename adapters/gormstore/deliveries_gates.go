@@ -34,16 +34,16 @@ const anyActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels besi
 			AND beside.pool = channels.pool AND beside.protocol = channels.protocol AND COALESCE(beside.project_id, 0) = COALESCE(channels.project_id, 0) AND beside.active))`
 
 // channelAllowed is the condition that the event of a notification n may use a channel c.
-var channelAllowed = channelAllowedFor("n.event_id")
+var channelAllowed = channelAllowedFor("n.event_id", "c")
 
-// channelAllowedFor is the condition that an event may use a channel c. An event without limits may
+// channelAllowedFor is the condition that an event may use a channel. An event without limits may
 // use all channels and pools. A pool means its current members.
-func channelAllowedFor(event string) string {
+func channelAllowedFor(event, channel string) string {
 	allowed := "SELECT 1 FROM event_channels ec WHERE ec.event_id = " + event
 	pools := "SELECT 1 FROM event_pools ep WHERE ep.event_id = " + event
 	return "(NOT " + exists(allowed) + " AND NOT " + exists(pools) + `
-			OR ` + exists(allowed+" AND ec.channel_id = c.id") + `
-			OR c.pool <> '' AND ` + exists(pools+" AND ep.pool = c.pool AND ep.protocol = c.protocol") + ")"
+			OR ` + exists(allowed+" AND ec.channel_id = "+channel+".id") + `
+			OR ` + channel + `.pool <> '' AND ` + exists(pools+" AND ep.pool = "+channel+".pool AND ep.protocol = "+channel+".protocol") + ")"
 }
 
 // gateRow holds the columns of gateColumns: the gates of a recipient. The gates of the whole

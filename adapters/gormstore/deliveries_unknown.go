@@ -84,7 +84,7 @@ func knownAddress(known map[string]bool, word string) bool {
 
 // knownChannels returns the given names of channels and pools that the event can use, folded.
 func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
-	usable := " AND " + channelAllowedFor("@event")
+	usable := " AND " + channelAllowedFor("@event", "c")
 	// Separate queries, so that each uses its partial index.
 	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`

@@ -128,6 +128,21 @@ func TestTrigger(t *testing.T) {
 		}
 	}))
 
+	t.Run("AProjectsChannelThatTheEventMayNotUseHidesNone", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		w.listed(w.assigned("anna", "anna@example.org", "mail", true, true))
+		m := w.manager()
+		m.post(shopPath+"c/", object{"name": "Mail", "protocol": "EMAIL", "driver": "mailbox"}).is(http.StatusCreated)
+		box := w.work()
+		w.happens(object{"options": object{"channels": list{"mail"}}})
+		require.Equal(w, []string{"anna@example.org by mail"}, box.messages())
+		box.empty()
+		m.patch(webPath+"e/order/", object{"channels": list{}}).is(http.StatusOK)
+		w.happens(object{"options": object{"channels": list{"mail"}}})
+		require.Empty(w, box.messages(), "now the project's is meant")
+	}))
+
 	t.Run("PhoneNumbersWithoutCountryCodeAreThoseOfTheRegion", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org", "+4915112345678")
