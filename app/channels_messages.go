@@ -22,12 +22,13 @@ import (
 type ChannelTests struct {
 	store   ports.Store
 	drivers delivery.Drivers
+	quotas  *Quotas
 	timeout time.Duration
 }
 
 // NewChannelTests returns the use case of testing a channel; an attempt takes at most timeout.
-func NewChannelTests(store ports.Store, drivers delivery.Drivers, timeout time.Duration) *ChannelTests {
-	return &ChannelTests{store: store, drivers: drivers, timeout: timeout}
+func NewChannelTests(store ports.Store, drivers delivery.Drivers, quotas *Quotas, timeout time.Duration) *ChannelTests {
+	return &ChannelTests{store: store, drivers: drivers, quotas: quotas, timeout: timeout}
 }
 
 // TestResult is the result of a test.
@@ -39,7 +40,7 @@ type TestResult struct {
 
 // Send sends one message through a channel, active or not, once. A failure of the channel is a
 // result and no error. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`,
-// or the driver's fault in the settings.
+// the driver's fault in the settings, or *quotas.Exceeded.
 func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName, to string) (TestResult, error) {
 	var org orgs.Organization
 	var c channels.Channel
@@ -105,6 +106,11 @@ func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org or
 	if err != nil {
 		return TestResult{}, err
 	}
+	end, err := s.quotas.ChannelTest(ctx, s.store, org.ID)
+	if err != nil {
+		return TestResult{}, err
+	}
+	defer end()
 	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, testMessage(org, c, address))
 	if err != nil {
 		return done, err

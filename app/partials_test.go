@@ -89,7 +89,7 @@ func TestPartialCheckBeforeUnit(t *testing.T) {
 			apply(t, store, shop())
 			ctx, by := t.Context(), audit.Actor{Name: "ada"}
 			place := app.Path{Organization: "acme", Project: "shop", Application: "web"}
-			direct := app.NewTemplates(store, nil, nil, frozen{}, time.Second)
+			direct := app.NewTemplates(store, nil, nil, frozen{}, nil, time.Second)
 			_, err := direct.SavePartial(ctx, by, "acme", app.PartialForm{Name: "footer", Text: "{{$who}}we{{/who}}"}, 0)
 			require.NoError(t, err)
 			var of app.TemplateName
@@ -118,7 +118,7 @@ func TestPartialCheckBeforeUnit(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			saved, err := app.NewTemplates(w, nil, nil, frozen{}, time.Second).SavePartial(ctx, by, "acme", app.PartialForm{Name: "footer", Text: c.text}, 1)
+			saved, err := app.NewTemplates(w, nil, nil, frozen{}, nil, time.Second).SavePartial(ctx, by, "acme", app.PartialForm{Name: "footer", Text: c.text}, 1)
 			now, showErr := direct.ShowPartial(ctx, "acme", "footer")
 			require.NoError(t, showErr)
 			assert.Equal(t, c.looked, w.looked)

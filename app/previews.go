@@ -193,7 +193,7 @@ func findPreviewRecipient(ctx context.Context, tx ports.Tx, c channels.Channel, 
 
 // Test sends a draft through its channel, active or not, once, marked as a test: to an address or,
 // if that is empty, to the chosen member's. A failure of the channel is a result and no error. The
-// faults of Preview, one about `to`, and the driver's faults in the settings.
+// faults of Preview, one about `to`, the driver's faults in the settings, and *quotas.Exceeded.
 func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with PreviewOptions, to string) (TestResult, error) {
 	var r TemplateReport
 	var p previewRecipient
@@ -223,6 +223,11 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	case p.sample:
 		return TestResult{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
 	}
+	end, err := s.quotas.ChannelTest(ctx, s.store, r.Organization.ID)
+	if err != nil {
+		return TestResult{}, err
+	}
+	defer end()
 	m, _, err := s.renderDraft(r, d, with.Example, p)
 	if err != nil {
 		return TestResult{}, err

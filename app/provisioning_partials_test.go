@@ -95,7 +95,7 @@ func TestChecksInAUnitOfWorkAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, changed(done), "what was refused left nothing")
 
-	use := app.NewTemplates(store, nil, nil, frozen{}, time.Second)
+	use := app.NewTemplates(store, nil, nil, frozen{}, nil, time.Second)
 	save := func(ctx context.Context, text string) error {
 		_, err := use.SavePartial(ctx, audit.Actor{}, "acme", app.PartialForm{Name: "footer", Text: text}, app.AnyVersion)
 		return err

@@ -47,6 +47,7 @@ type allowance struct {
 	added    int64      // bytes that this instance has accepted since
 	before   int64      // bytes accepted in the period before, which may not be in contexts yet
 	dryRuns  int        // under way
+	tests    int        // of channels, under way
 	time     pace.Share // of dry runs
 }
 
@@ -102,6 +103,25 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		a.dryRuns--
+	}, nil
+}
+
+// ChannelTest begins a test of a channel, which done ends, or refuses it.
+func (q *Quotas) ChannelTest(ctx context.Context, store ports.Store, org orgs.ID) (done func(), err error) {
+	a, err := ports.View(ctx, store, func(tx ports.Tx) (*allowance, error) { return q.allowance(ctx, tx, org) })
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := a.limits.Allows(quotas.ChannelTests, int64(a.tests)+1, retrySoon); err != nil {
+		return nil, err
+	}
+	a.tests++
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		a.tests--
 	}, nil
 }
 
@@ -161,14 +181,14 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	return a, nil
 }
 
-// forgetIdle makes room for another organization. It drops all organizations without a dry run
+// forgetIdle makes room for another organization. It drops all organizations without anything
 // under way; they are read again.
 func (q *Quotas) forgetIdle() {
 	if len(q.organizations) < maxAllowances {
 		return
 	}
 	for org, a := range q.organizations {
-		if a.dryRuns == 0 {
+		if a.dryRuns == 0 && a.tests == 0 {
 			delete(q.organizations, org)
 		}
 	}

@@ -25,12 +25,13 @@ type Templates struct {
 	drivers  delivery.Drivers
 	composer delivery.Composer
 	clock    ports.Clock
+	quotas   *Quotas
 	timeout  time.Duration
 }
 
 // NewTemplates returns the use cases on templates; a test takes at most timeout.
-func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, timeout time.Duration) *Templates {
-	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
+func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, quotas *Quotas, timeout time.Duration) *Templates {
+	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, quotas: quotas, timeout: timeout}
 }
 
 // AnyVersion stands for any current version, or none, as the base of a change.

@@ -45,6 +45,7 @@ type Config struct {
 	OrganizationRateLimit float64 // requests per second of all its keys
 	BodyRateLimit         int64   // bytes of bodies per second of all its keys
 	DryRunLimit           int64   // concurrent ones
+	ChannelTestLimit      int64   // concurrent ones
 	ContextLimit          int64   // bytes of one
 	ContextStorageLimit   int64   // bytes of all stored ones
 	ChannelLimit          int64

@@ -88,7 +88,7 @@ func TestOutboundReach(t *testing.T) {
 			drivers := wiring.NewDrivers(configs.Config{SendTimeout: 10 * time.Second}, store)
 			_, err = app.NewProvisioning(store, drivers.Check, nil, nil).Apply(t.Context(), root, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme"}}}, false)
 			require.NoError(t, err)
-			use, tests := app.NewChannels(store, drivers, nil, clocks.At(time.Now())), app.NewChannelTests(store, drivers, 10*time.Second)
+			use, tests := app.NewChannels(store, drivers, nil, clocks.At(time.Now())), app.NewChannelTests(store, drivers, app.NewQuotas(clocks.At(time.Now()), nil, 0), 10*time.Second)
 			made, err := use.Create(t.Context(), ada, at, form)
 			require.NoError(t, err)
 
@@ -116,7 +116,7 @@ func TestOutboundReach(t *testing.T) {
 				WebhookAllow: configs.Destinations{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}, store)
 			other, err := use.Create(t.Context(), ada, at, func() app.ChannelForm { f := form; f.Name = "other"; return f }())
 			require.NoError(t, err)
-			tested, err = app.NewChannelTests(store, allowing, 10*time.Second).SendThrough(t.Context(), ada.Actor, at, other.ID, here.Replace(c.to))
+			tested, err = app.NewChannelTests(store, allowing, app.NewQuotas(clocks.At(time.Now()), nil, 0), 10*time.Second).SendThrough(t.Context(), ada.Actor, at, other.ID, here.Replace(c.to))
 			require.NoError(t, err)
 			require.NotNil(t, tested.Failure)
 			assert.NotContains(t, tested.Failure.Error(), "not allowed", "the former name of outbound_allow still counts")

@@ -216,6 +216,7 @@ func newLimits(c configs.Config) quotas.Limits {
 		quotas.OrganizationRequests: c.OrganizationRateLimit,
 		quotas.Bodies:               float64(c.BodyRateLimit),
 		quotas.DryRuns:              float64(c.DryRunLimit),
+		quotas.ChannelTests:         float64(c.ChannelTestLimit),
 		quotas.ContextSize:          float64(c.ContextLimit),
 		quotas.Contexts:             float64(c.ContextStorageLimit),
 		quotas.Channels:             float64(c.ChannelLimit),
@@ -293,8 +294,8 @@ func newDrivers(c configs.Config, store ports.Store) delivery.Drivers {
 	return delivery.Drivers{mailbox.New(store), smtp.New(guard, smtp.Timeouts{Send: c.SendTimeout}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
 }
 
-func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drivers) *app.ChannelTests {
-	return app.NewChannelTests(store, drivers, c.SendTimeout)
+func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drivers, quotas *app.Quotas) *app.ChannelTests {
+	return app.NewChannelTests(store, drivers, quotas, c.SendTimeout)
 }
 
 // newSystemMail returns the sender of the installation's own messages. It never uses a mailbox
@@ -305,8 +306,8 @@ func newSystemMail(c configs.Config, store ports.Store, drivers delivery.Drivers
 		Drivers: out, Timeout: c.SendTimeout, Log: log})
 }
 
-func newTemplates(c configs.Config, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock) *app.Templates {
-	return app.NewTemplates(store, drivers, composer, clock, c.SendTimeout)
+func newTemplates(c configs.Config, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, quotas *app.Quotas) *app.Templates {
+	return app.NewTemplates(store, drivers, composer, clock, quotas, c.SendTimeout)
 }
 
 func newChannelCheck(drivers delivery.Drivers) app.ChannelCheck { return drivers.Check }

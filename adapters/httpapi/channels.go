@@ -152,7 +152,9 @@ func (a *API) testChannel(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	// A provider may take longer than a call; the use case has its own bound.
+	// A provider may take longer than a call, and takes no place from others. The use case has its
+	// own bounds of time and number.
+	c.leave()
 	done, err := a.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, to)
 	if err != nil {
 		return err

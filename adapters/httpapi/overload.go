@@ -46,6 +46,14 @@ func (c *call) enter() (leave func(), err error) {
 	return place.Leave, nil
 }
 
+// leave gives up the place of a call that only waits from now on. Something else must limit how
+// many such calls there are.
+func (c call) leave() {
+	if c.place != nil {
+		c.place.Leave()
+	}
+}
+
 // receive reads a body of at most limit bytes. A slow body does not hold a place.
 func (c call) receive(limit int64) ([]byte, error) {
 	again := c.leaveWhileReading()

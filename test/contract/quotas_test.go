@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	background "github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -136,6 +138,77 @@ func TestQuotaOfDryRuns(t *testing.T) {
 		}
 		go func() { <-held.entered }()
 		c.post(orderPath, body).is(http.StatusOK)
+	}))
+}
+
+// heldProvider is a driver whose messages wait until the test releases them.
+type heldProvider struct {
+	provider
+	entered, through chan struct{}
+}
+
+func (p heldProvider) Open(channels.Channel) (deliveries.Dispatcher, error) { return p, nil }
+func (heldProvider) Close() error                                           { return nil }
+
+func (p heldProvider) Dispatch(context.Context, deliveries.Message) error {
+	select {
+	case p.entered <- struct{}{}:
+		<-p.through
+	case <-p.through:
+	}
+	return nil
+}
+
+func TestQuotaOfChannelTests(t *testing.T) {
+	t.Parallel()
+	const places = 256 // of an API
+	test, to := "/api/o/acme/c/1/test/", object{"to": "anna@example.org"}
+	// begin starts tests that wait for their provider.
+	begin := func(w *world, n int, limits quotas.Limits) (use harness.UseCases, m client, end func()) {
+		w.apply(orders())
+		held := heldProvider{provider{name: "smtp"}, make(chan struct{}), make(chan struct{})}
+		parts := w.parts(limits)
+		parts.Drivers = background.Drivers{held}
+		use = harness.Assemble(parts)
+		m = w.manager()
+		m.base = serve(w.T, w.instance(w.T, use, httpapi.Options{BodyLimit: 1 << 20, QueueTimeout: time.Second})).URL
+		answers := make(chan int, n)
+		for range n {
+			go func() {
+				a, _ := m.try(http.MethodPost, test, to)
+				answers <- a.status
+			}()
+		}
+		for range n {
+			<-held.entered
+		}
+		release := sync.OnceFunc(func() { close(held.through) })
+		w.Cleanup(release)
+		return use, m, func() {
+			release()
+			for range n {
+				require.Equal(w, http.StatusOK, <-answers)
+			}
+		}
+	}
+
+	t.Run("MoreAtOnceAre429", both(func(w *world) {
+		const most = 2
+		use, m, end := begin(w, most, quotas.Limits{quotas.ChannelTests: most})
+		a := m.post(test, to).exceeds(http.StatusTooManyRequests, quotas.ChannelTests)
+		require.Equal(w, "1", a.header.Get("Retry-After"))
+		shop := app.Path{Organization: "acme", Project: "shop", Application: "web"}
+		_, err := use.Console.Templates.Test(w.Context(), audit.Actor{}, shop, app.TemplateName{Event: "order", Channel: 1}, app.Draft{Text: "x"}, app.PreviewOptions{}, "anna@example.org")
+		var exceeded *quotas.Exceeded
+		require.ErrorAs(w, err, &exceeded, "a test of a template is one, too")
+		end()
+		m.post(test, to).is(http.StatusOK)
+	}))
+
+	t.Run("TakeNoPlaceFromOthers", both(func(w *world) {
+		_, m, end := begin(w, places, nil)
+		m.get("/api/system/ping/").is(http.StatusOK)
+		end()
 	}))
 }
 

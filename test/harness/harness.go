@@ -70,12 +70,12 @@ func newImportJobs(p Parts) *importer.Jobs {
 	return importer.NewJobs(p.Store, p.Clock, p.MaxImport, p.Limits)
 }
 
-func newChannelTests(p Parts) *app.ChannelTests {
-	return app.NewChannelTests(p.Store, p.Drivers, p.SendTimeout)
+func newChannelTests(p Parts, q *app.Quotas) *app.ChannelTests {
+	return app.NewChannelTests(p.Store, p.Drivers, q, p.SendTimeout)
 }
 
-func newTemplates(p Parts) *app.Templates {
-	return app.NewTemplates(p.Store, p.Drivers, p.Composer, p.Clock, p.SendTimeout)
+func newTemplates(p Parts, q *app.Quotas) *app.Templates {
+	return app.NewTemplates(p.Store, p.Drivers, p.Composer, p.Clock, q, p.SendTimeout)
 }
 
 func newFactors(p Parts, o *app.Operators) *app.Factors {

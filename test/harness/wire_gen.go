@@ -37,10 +37,10 @@ func Assemble(p Parts) UseCases {
 	channelCheck := newCheck(p)
 	provisioning := app.NewProvisioning(store, channelCheck, defaults, quotas)
 	events := app.NewEvents(store, defaults)
-	templates := newTemplates(p)
+	templates := newTemplates(p, quotas)
 	drivers := p.Drivers
 	channels := app.NewChannels(store, drivers, defaults, clock)
-	channelTests := newChannelTests(p)
+	channelTests := newChannelTests(p, quotas)
 	groups := app.NewGroups(store, defaults)
 	authentication := app.NewAuthentication(store, clock)
 	keys := app.NewKeys(store, clock, authentication, defaults)
