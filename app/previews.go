@@ -34,14 +34,27 @@ type Preview struct {
 }
 
 // Preview renders a draft like delivery does: by the same composer, with the same variables. Faults
-// about `subject`, `text`, `html`, `markdown`, `user` and `example`, and the errors of Show.
+// about `subject`, `text`, `html`, `markdown`, `user` and `example`, *quotas.Exceeded, and the
+// errors of Show. A preview counts as a dry run.
 func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with PreviewOptions) (Preview, error) {
+	return s.preview(ctx, d, with, func(tx ports.Tx) (TemplateReport, error) { return templateOf(ctx, tx, at, of) })
+}
+
+// preview renders a draft for what find returns.
+func (s *Templates) preview(ctx context.Context, d Draft, with PreviewOptions, find func(ports.Tx) (TemplateReport, error)) (Preview, error) {
 	var r TemplateReport
 	var p previewRecipient
+	done := func(context.Context) {}
+	defer func() { done(ctx) }() // after the View: a pause holds no connection
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
-		if r, err = templateOf(ctx, tx, at, of); err != nil {
+		if r, err = find(tx); err != nil {
 			return err
 		}
+		end, err := s.quotas.DryRun(ctx, tx, r.Organization.ID)
+		if err != nil {
+			return err
+		}
+		done = end
 		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
 			return err
 		}
@@ -89,25 +102,14 @@ func (s *Templates) renderDraft(r TemplateReport, d Draft, example string, p pre
 
 // PreviewPartial renders the draft of a partial alone, with the partials that it includes: for an
 // e-mail about a sample event, with the default content of its blocks. The faults are those of
-// Preview about `text`, `html`, `user` and `example`; orgs.ErrNotFound.
+// Preview about `text`, `html`, `user` and `example`; *quotas.Exceeded, orgs.ErrNotFound.
 func (s *Templates) PreviewPartial(ctx context.Context, organization string, d Draft, with PreviewOptions) (Preview, error) {
-	r := sampleReport()
-	var p previewRecipient
-	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
-		if r.Organization, err = tx.Orgs().BySlug(ctx, organization); err != nil {
-			return err
-		}
+	return s.preview(ctx, d, with, func(tx ports.Tx) (r TemplateReport, err error) {
+		r = sampleReport()
+		r.Organization, err = tx.Orgs().BySlug(ctx, organization)
 		r.Channel.Organization = r.Organization.ID
-		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
-			return err
-		}
-		p, err = findPreviewRecipient(ctx, tx, r.Channel, with.User)
-		return err
-	}); err != nil {
-		return Preview{}, err
-	}
-	m, blanks, err := s.renderDraft(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, SampleAddress: p.sample, MissingVariables: blanks}, err
+		return r, err
+	})
 }
 
 // sampleReport is where a partial is shown that belongs to no event.

@@ -151,7 +151,7 @@ func table() []row {
 			About: "Bytes of request bodies per second that the API keys of one organization may send together, counted by each instance for itself; more are answered 429. Keys of the whole installation do not count. 0: no limit. A [quota](security.md#keys-and-quotas)."},
 			into(func(c *Config) *int64 { return &c.BodyRateLimit }, storage)},
 		{Setting{Name: "dry_run_limit", Default: "2", Form: "number", Server: true, Live: true,
-			About: "Dry runs of one organization that an instance works on at once; more are answered 429. 0: no limit. A [quota](security.md#keys-and-quotas)."},
+			About: "Dry runs of one organization, and previews of its templates, that an instance works on at once; more are answered 429. 0: no limit. A [quota](security.md#keys-and-quotas)."},
 			into(func(c *Config) *int64 { return &c.DryRunLimit }, count)},
 		{Setting{Name: "channel_test_limit", Default: "2", Form: "number", Server: true, Live: true,
 			About: "Tests of channels and templates of one organization that wait for their provider in one instance at once; more are answered 429. 0: no limit. A [quota](security.md#keys-and-quotas)."},

@@ -22,7 +22,7 @@ const (
 	Requests             Name = "rate_limit"              // requests a second of one API key
 	OrganizationRequests Name = "organization_rate_limit" // requests a second of all API keys of an organization
 	Bodies               Name = "body_rate_limit"         // bytes a second of the bodies that all API keys of an organization send
-	DryRuns              Name = "dry_run_limit"           // dry runs of an organization that are under way at once
+	DryRuns              Name = "dry_run_limit"           // dry runs and previews of an organization that are under way at once
 	ChannelTests         Name = "channel_test_limit"      // tests of an organization's channels that are under way at once
 	ContextSize          Name = "context_limit"           // bytes of the context of one occurrence
 	Contexts             Name = "context_storage_limit"   // bytes of the contexts of all occurrences of an organization that are kept
@@ -127,7 +127,7 @@ func sentence(n Name) string {
 	case Bodies:
 		return "the API keys of an organization may send %s bytes of bodies a second together"
 	case DryRuns:
-		return "an organization may have %s dry runs under way at once"
+		return "an organization may have %s dry runs and previews under way at once"
 	case ChannelTests:
 		return "an organization may have %s tests of channels under way at once"
 	case ContextSize:
