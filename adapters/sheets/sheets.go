@@ -62,13 +62,13 @@ type Table struct {
 type Opener struct {
 	workbook chan struct{} // full while a workbook is in memory
 
-	mu        sync.Mutex
-	receiving map[string]bool // the owners whose workbooks are being received
+	mu     sync.Mutex
+	owners map[string]bool // of workbooks that are received, wait or are in memory
 }
 
 // NewOpener returns an opener that holds one workbook in memory at a time.
 func NewOpener() *Opener {
-	return &Opener{workbook: make(chan struct{}, 1), receiving: map[string]bool{}}
+	return &Opener{workbook: make(chan struct{}, 1), owners: map[string]bool{}}
 }
 
 // Open detects the format of a file and returns it as a table. encoding is the name of the text's

@@ -305,7 +305,7 @@ func TestOneWorkbookAtATime(t *testing.T) {
 		require.ErrorIs(t, err, imports.ErrBusy)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = opener.Open(gone, "acme", strings.NewReader(file), "")
+		_, err = opener.Open(gone, "globex", strings.NewReader(file), "")
 		require.ErrorIs(t, err, context.Canceled)
 		_, err = opener.Open(t.Context(), "acme", strings.NewReader(people), "")
 		require.NoError(t, err, "text waits for nobody")
@@ -313,5 +313,42 @@ func TestOneWorkbookAtATime(t *testing.T) {
 		second, err := opener.Open(t.Context(), "acme", strings.NewReader(file), "")
 		require.NoError(t, err)
 		require.NoError(t, second.Close())
+	})
+}
+
+// TestWaitingWorkbooks checks that a workbook that waits for its turn counts like one that is
+// received: one of an owner, and eight altogether.
+func TestWaitingWorkbooks(t *testing.T) {
+	t.Parallel()
+	const most = 8
+	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
+	synctest.Test(t, func(t *testing.T) {
+		opener := sheets.NewOpener()
+		first, err := opener.Open(t.Context(), "org0", strings.NewReader(file), "")
+		require.NoError(t, err)
+		ended := make(chan error, most)
+		for n := range most - 1 {
+			go func() {
+				table, err := opener.Open(t.Context(), fmt.Sprint("org", n+1), strings.NewReader(file), "")
+				if err == nil {
+					err = table.Close()
+				}
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		for _, owner := range []string{"org0", "org1", "another"} {
+			_, err := opener.Open(t.Context(), owner, strings.NewReader(file), "")
+			require.ErrorIs(t, err, imports.ErrBusy, owner)
+		}
+		require.Equal(t, begin, time.Now(), "at once")
+		require.NoError(t, first.Close())
+		for range most - 1 {
+			require.NoError(t, <-ended)
+		}
+		again, err := opener.Open(t.Context(), "org1", strings.NewReader(file), "")
+		require.NoError(t, err)
+		require.NoError(t, again.Close())
 	})
 }

@@ -21,14 +21,26 @@ const (
 	queueTimeout = 30 * time.Second
 	// receiveTimeout is the timeout for receiving a workbook.
 	receiveTimeout = 5 * time.Minute
-	// maxReceiving is the maximum number of workbooks that are received at a time.
-	maxReceiving = 8
+	// maxOwners is the maximum number of workbooks in memory: one is read, the others are received
+	// or wait.
+	maxOwners = 8
 )
 
 // openWorkbook returns the first sheet with rows. It waits for its turn only after the whole
-// workbook was received, so that a slow sender does not block others.
+// workbook was received, so that a slow sender does not block others. An owner has one workbook in
+// memory, from the first byte until the table is closed.
 func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader) (Table, error) {
-	packed, err := o.receive(ctx, owner, file)
+	leave, err := o.enter(owner)
+	if err != nil {
+		return Table{}, err
+	}
+	opened, closed := false, leave
+	defer func() {
+		if !opened {
+			closed()
+		}
+	}()
+	packed, err := receive(ctx, file)
 	if err != nil {
 		return Table{}, err
 	}
@@ -42,35 +54,35 @@ func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader)
 		}
 		return Table{}, imports.ErrBusy
 	}
-	opened := false
-	defer func() {
-		if !opened {
-			<-o.workbook
-		}
-	}()
+	closed = func() {
+		<-o.workbook
+		leave()
+	}
 	s, name, err := firstSheet(ctx, packed)
 	if err != nil {
 		return Table{}, err
 	}
-	opened = true
-	s.closed = func() { <-o.workbook }
+	opened, s.closed = true, closed
 	return Table{ReadCloser: s, Source: "Excel, sheet " + name}, nil
 }
 
-// receive reads a workbook to its end. An owner sends one at a time.
-func (o *Opener) receive(ctx context.Context, owner string, file io.Reader) ([]byte, error) {
+// enter registers an owner until leave, or returns imports.ErrBusy.
+func (o *Opener) enter(owner string) (leave func(), err error) {
 	o.mu.Lock()
-	if o.receiving[owner] || len(o.receiving) >= maxReceiving {
-		o.mu.Unlock()
+	defer o.mu.Unlock()
+	if o.owners[owner] || len(o.owners) >= maxOwners {
 		return nil, imports.ErrBusy
 	}
-	o.receiving[owner] = true
-	o.mu.Unlock()
-	defer func() {
+	o.owners[owner] = true
+	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.receiving, owner)
-	}()
+		delete(o.owners, owner)
+	}, nil
+}
+
+// receive reads a workbook to its end.
+func receive(ctx context.Context, file io.Reader) ([]byte, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, receiveTimeout, imports.ErrIncomplete)
 	defer cancel()
 	packed, err := io.ReadAll(io.LimitReader(contextReader{limited, file}, maxWorkbookSize+1))
