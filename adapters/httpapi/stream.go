@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -130,7 +132,7 @@ func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
 			}
 		}()
 		for r := range results {
-			if r.panicked != nil {
+			if r.panicked != "" {
 				panic(r.panicked)
 			}
 			if !yield(r.entries, r.err) {
@@ -145,7 +147,7 @@ type fetched[T any] struct {
 	batch[T]
 
 	err      error
-	panicked any
+	panicked string // the panic and its stack; empty: none
 }
 
 // fetchAll sends one batch after the other until the list or the context ends, then it closes the
@@ -164,9 +166,13 @@ func (l listing[T]) fetchAll(ctx context.Context, c call, after int64, results c
 }
 
 // tryFetch is fetch for the goroutine of fetchAll. It returns a panic with the result. The
-// goroutine of the request repeats the panic, because it is recovered there.
+// goroutine of the request repeats the panic with its stack, because it is recovered there.
 func (l listing[T]) tryFetch(ctx context.Context, c call, after int64) (r fetched[T]) {
-	defer func() { r.panicked = recover() }()
+	defer func() {
+		if p := recover(); p != nil {
+			r.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		}
+	}()
 	r.batch, r.err = l.fetch(ctx, c, after, l.size)
 	return r
 }

@@ -175,8 +175,14 @@ func TestListPanic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.reader = func(int64, int) ([]lists.Recipient, error) { panic("a mistake") }
-	assert.Equal(t, http.StatusInternalServerError, f.do(request{path: membersPath}).Code)
+	w := f.do(request{path: membersPath})
+	assert.Equal(t, http.StatusInternalServerError, w.Code)
+	assert.NotContains(t, w.Body.String(), ".go")
 	assert.Len(t, f.log.lines(t, "request"), 1)
+	logged := f.log.lines(t, "request failed")
+	require.Len(t, logged, 1)
+	assert.Contains(t, logged[0]["error"], "a mistake")
+	assert.Contains(t, logged[0]["error"], "TestListPanic.func1", "the log has the place of the panic")
 }
 
 // TestListDisconnect checks that nothing is read any more when the client has gone.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -141,11 +142,12 @@ func (b *Batcher[K, C]) finish(key K, batch []*entry[C]) {
 	}
 }
 
-// attempt runs a batch once. It turns a panic into an error, which reaches the callers.
+// attempt runs a batch once. It turns a panic into an error with its stack, which reaches the
+// callers.
 func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	b.units.Add(1)

@@ -177,6 +177,16 @@ func TestBatchFailure(t *testing.T) {
 	}
 }
 
+// TestBatchPanicStack checks that the error of a panic says where it happened.
+func TestBatchPanicStack(t *testing.T) {
+	inBubble(t, func(t *testing.T, d *fixture) {
+		d.work = func(context.Context, []string) error { panic("wanted") }
+		bad := d.send(t.Context(), "acme", "bad")
+		d.release()
+		assert.ErrorContains(t, (<-bad).err, "TestBatchPanicStack")
+	})
+}
+
 func TestBatchStoreUnavailable(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		d.work = func(context.Context, []string) error { return fmt.Errorf("%w: gone", ports.ErrUnavailable) }
