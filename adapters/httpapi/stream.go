@@ -94,6 +94,7 @@ func (l listing[T]) send(c call) error {
 	}
 }
 
+// sendAll sends the whole list. It buffers at most flushAt bytes and one entry.
 func (l listing[T]) sendAll(c call, out *array, after int64) error {
 	for entries, err := range l.batches(c, after) {
 		if err != nil {
@@ -103,17 +104,18 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 			if err := out.add(l.row(e)); err != nil {
 				return err
 			}
-		}
-		if err := c.extendDeadline(); err != nil {
-			return err
-		}
-		if out.Len() >= flushAt {
+			if out.Len() < flushAt {
+				continue
+			}
 			if err := out.flush(c); err != nil {
 				return err
 			}
 			if err := http.NewResponseController(c.Response()).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 				return undelivered(err)
 			}
+		}
+		if err := c.extendDeadline(); err != nil {
+			return err
 		}
 	}
 	return out.finish(c)

@@ -170,6 +170,38 @@ func TestListFailureClosesTheConnection(t *testing.T) {
 	assert.Len(t, f.log.lines(t, "request"), 1)
 }
 
+// largestWrite is a response that records the largest write.
+type largestWrite struct {
+	*httptest.ResponseRecorder
+	bytes int
+}
+
+func (l *largestWrite) Write(p []byte) (int, error) {
+	l.bytes = max(l.bytes, len(p))
+	return l.ResponseRecorder.Write(p)
+}
+
+// TestListOfLargeEntries checks that entries are sent before their batch is encoded to its end.
+func TestListOfLargeEntries(t *testing.T) {
+	t.Parallel()
+	const n, size = 1_000, 10_000
+	f := newFixture(t)
+	all := recipients(n, 0, nil)
+	f.store.reader = func(after int64, limit int) ([]lists.Recipient, error) {
+		page, err := all(after, limit)
+		for i := range page {
+			page[i].Username = strings.Repeat("x", size)
+		}
+		return page, err
+	}
+	w := &largestWrite{ResponseRecorder: httptest.NewRecorder()}
+	f.ServeHTTP(w, request{path: membersPath}.build())
+	var got []member
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	assert.Len(t, got, n)
+	assert.Less(t, w.bytes, 64<<10+2*size)
+}
+
 // TestListPanic checks that reading ahead leaves the panic to what recovers a request.
 func TestListPanic(t *testing.T) {
 	t.Parallel()
