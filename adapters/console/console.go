@@ -94,6 +94,10 @@ const (
 	signInBurst         = 5
 	signInInterval      = 6 * time.Second
 	maxThrottledClients = 10_000
+	// siteBits is the prefix of a site, to which providers assign many networks of IPv6. Its
+	// networks together have the rate limit of siteNetworks networks.
+	siteBits     = 48
+	siteNetworks = 16
 )
 
 // Console serves everything below Prefix. It is safe for concurrent use.
@@ -107,6 +111,7 @@ type Console struct {
 	transport       web.Transport
 	origin          *http.CrossOriginProtection
 	attempts        *throttle.Throttle[netip.Prefix] // to sign in
+	siteAttempts    *throttle.Throttle[netip.Prefix] // to sign in, of sites
 	passkeyRequests *throttle.Throttle[netip.Prefix] // for passkeys before signing in
 	signOnVisits    *throttle.Throttle[netip.Prefix] // redirects to the provider of single sign-on and back
 	invitationMails *throttle.Throttle[string]       // mailed invitations of an organization
@@ -144,6 +149,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		origin:          http.NewCrossOriginProtection(),
 		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),
 		attempts:        throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, maxThrottledClients, clock.Now),
+		siteAttempts:    throttle.NewBurst[netip.Prefix](siteNetworks/signInInterval.Seconds(), siteNetworks*signInBurst, maxThrottledClients, clock.Now),
 		passkeyRequests: throttle.NewBurst[netip.Prefix](1/passkeyInterval.Seconds(), passkeyBurst, maxThrottledClients, clock.Now),
 	}
 	c.invitationMails = throttle.NewBurst[string](1/mailInterval.Seconds(), mailBurst, maxThrottledClients, clock.Now)

@@ -81,6 +81,25 @@ func TestSignInThrottle(t *testing.T) {
 		f.stranger("2001:db8:0:2::1").signIn("root", password).is(t, http.StatusSeeOther)
 	})
 
+	t.Run("NetworksOfOneSiteShareALimit", func(t *testing.T) {
+		t.Parallel()
+		const most = 80
+		f := newFixture(t)
+		f.account("root", true)
+		known := f.stranger("2001:db8:1:1::1")
+		known.signIn("root", password).is(t, http.StatusSeeOther)
+		known.post("/console/sign-out/").is(t, http.StatusSeeOther)
+		for i := range most - 1 {
+			f.stranger(fmt.Sprintf("2001:db8:1:%x::1", i+2)).signIn("root", "wrong").is(t, http.StatusUnauthorized)
+		}
+		f.stranger("2001:db8:1:ffff::1").signIn("root", password).is(t, http.StatusTooManyRequests)
+		known.signIn("root", password).is(t, http.StatusSeeOther)
+		f.stranger("2001:db8:2:1::1").signIn("root", password).is(t, http.StatusSeeOther)
+		f.stranger("198.51.100.1").signIn("root", password).is(t, http.StatusSeeOther)
+		f.clock.Advance(time.Second) // A sixteenth of six seconds is enough for one.
+		f.stranger("2001:db8:1:fffe::1").signIn("root", password).is(t, http.StatusSeeOther)
+	})
+
 	t.Run("ABrowserThatHasSignedInBeforeIsLetInFromTheSameNetwork", func(t *testing.T) {
 		t.Parallel()
 		onEach(t, func(f *fixture) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -146,10 +147,15 @@ func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// throttlePassword counts a password attempt of the client's network. It returns how long to wait
-// if there were too many. A browser in which this user has signed in before is exempt.
+// throttlePassword counts a password attempt of the client's network, and of its site. It returns
+// how long to wait if there were too many. A browser in which this user has signed in before is
+// exempt.
 func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
-	left := c.console.attempts.Take(c.client())
+	network := c.client()
+	left := c.console.attempts.Take(network)
+	if site := siteOf(network); left == 0 && site.IsValid() {
+		left = c.console.siteAttempts.Take(site)
+	}
 	if left == 0 {
 		return nil, nil
 	}
@@ -158,6 +164,14 @@ func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 		return nil, err
 	}
 	return c.throttled(operators.TooManyError{Wait: left}), nil
+}
+
+// siteOf returns the site of a network of IPv6; the zero prefix for IPv4.
+func siteOf(network netip.Prefix) netip.Prefix {
+	if !network.Addr().Is6() {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(network.Addr(), siteBits).Masked()
 }
 
 // throttled logs a refused attempt, and returns how long to wait as text.
