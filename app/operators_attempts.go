@@ -45,18 +45,10 @@ func (a *attempt) load(ctx context.Context, tx ports.Tx, now time.Time) error {
 // password is checked, and stays counted until succeed clears it. operators.ErrCredentials,
 // operators.TooManyError.
 func (o *Operators) checkPassword(ctx context.Context, a attempt, password string) (matched operators.AccountAccess, err error) {
-	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table
-	// of attempts either.
-	select {
-	case o.hashing <- struct{}{}:
-		defer func() { <-o.hashing }()
-	case <-ctx.Done():
-		return operators.AccountAccess{}, ctx.Err()
-	}
-	if err := o.countAttempt(ctx, a); err != nil {
+	i, err := o.match(ctx, a, password)
+	if err != nil {
 		return operators.AccountAccess{}, err
 	}
-	i := operators.Match(password, operators.Hashes(a.accounts)...)
 	if i >= 0 {
 		return a.accounts[i], nil
 	}
@@ -65,6 +57,23 @@ func (o *Operators) checkPassword(ctx context.Context, a attempt, password strin
 		err = operators.ErrCredentials
 	}
 	return operators.AccountAccess{}, err
+}
+
+// match counts the attempt and returns the index of the account that the password opens, or -1;
+// operators.TooManyError.
+func (o *Operators) match(ctx context.Context, a attempt, password string) (int, error) {
+	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table
+	// of attempts either.
+	select {
+	case o.hashing <- struct{}{}:
+		defer func() { <-o.hashing }()
+	case <-ctx.Done():
+		return -1, ctx.Err()
+	}
+	if err := o.countAttempt(ctx, a); err != nil {
+		return -1, err
+	}
+	return operators.Match(password, operators.Hashes(a.accounts)...), nil
 }
 
 // recordFailure records that an attempt failed.

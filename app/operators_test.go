@@ -1,14 +1,18 @@
 package app_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/golang/mock/gomock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -43,5 +47,53 @@ func TestReadOnlyDatabase(t *testing.T) {
 			v.Organizations = []operators.OrganizationAccess{{Organization: orgs.Organization{ID: 1, Slug: "acme"}}}
 			require.ErrorIs(t, o.RecordVisit(t.Context(), v, "acme"), c.want)
 		})
+	}
+}
+
+// updates is the key of a context for the number of its units of work.
+type updates struct{}
+
+// failuresHeld is a store that holds the second unit of work of each sign-in, which records its
+// failure.
+type failuresHeld struct {
+	ports.Store
+	held, gate chan struct{}
+}
+
+func (s failuresHeld) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if n := ctx.Value(updates{}).(*int); *n == 1 {
+		s.held <- struct{}{}
+		<-s.gate
+	} else {
+		*n++
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other
+// one from its check.
+func TestFailuresWaitWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	const calls = 6 // More than are hashed at once.
+	store := failuresHeld{emptyInstallation(t), make(chan struct{}, calls), make(chan struct{})}
+	o := app.NewOperators(store, frozen{}, operators.Policy{})
+	ended := make(chan error, calls)
+	for n := range calls {
+		go func() {
+			ctx := context.WithValue(t.Context(), updates{}, new(int))
+			_, err := o.SignIn(ctx, audit.Actor{}, operators.Origin{Network: "192.0.2.1"}, fmt.Sprint("user", n), "wrong")
+			ended <- err
+		}()
+	}
+	for range calls {
+		select {
+		case <-store.held:
+		case <-time.After(time.Minute):
+			t.Error("a sign-in waits for the record of another one")
+		}
+	}
+	close(store.gate)
+	for range calls {
+		require.ErrorIs(t, <-ended, operators.ErrCredentials)
 	}
 }
