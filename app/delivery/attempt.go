@@ -26,7 +26,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 		held.finish(s.gateClosed(j, reason), nil)
 		return
 	}
-	for ctx.Err() == nil { // Deliveries not begun when the worker stops stay held and are released at the end.
+	for ctx.Err() == nil { // Deliveries not begun when ctx ends stay held and are released at the end.
 		now := s.worker.clock.Now()
 		if s.worker.set.Paused() {
 			held.finish(postponedUntried(j, now.Add(max(s.pauseLeft(), s.worker.set.Poll))), nil)

@@ -127,9 +127,11 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	defer s.releaseShare(ctx)
 	jobs := newJobQueue()
 	var starting, attempts sync.WaitGroup
+	beginning, stopBeginning := context.WithCancel(ctx)
+	defer stopBeginning()
 	starting.Go(func() {
 		for j, more := jobs.take(); more; j, more = jobs.take() {
-			s.start(ctx, held, j, &attempts)
+			s.start(beginning, held, j, &attempts)
 			s.begun.Add(1)
 		}
 	})
@@ -139,6 +141,9 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	claimed, err = s.feed(ctx, held, jobs)
 	jobs.close()
 	stopGiving()
+	if s.stale { // Deliveries not begun are released, and claimed again with the new settings.
+		stopBeginning()
+	}
 	s.loop.Idle() // Attempts have limits of their own.
 	starting.Wait()
 	for _, j := range s.targets.drop() {
@@ -279,11 +284,16 @@ func (s *sender) rateLimit(now time.Time) float64 {
 // that have not begun, not only the size of a claim: the gates are checked at the claim, and a
 // message that waits long afterwards would leave although a gate has closed meanwhile. An attempt
 // under way does not count: its duration depends on the provider. It is 0 until half of the
-// deliveries have begun.
+// deliveries have begun, and while the next one could not begin within a quarter of the lease.
 func (s *sender) claimable(held *claims) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {
 		return size
+	}
+	now := s.worker.clock.Now()
+	if s.slotIn(now) > s.worker.set.Lease/4 {
+		s.noteThrottled(now)
+		return 0
 	}
 	n := held.waiting()
 	if n > size/2 {

@@ -203,6 +203,51 @@ func TestWorkerGatesWithRateLimit(t *testing.T) {
 	})
 }
 
+// TestWorkerGatesWithTinyRateLimit is about a rate so low that the next message leaves much later:
+// a channel that is made inactive meanwhile sends no more.
+func TestWorkerGatesWithTinyRateLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(3, channels.Settings{channels.SettingRatePerSecond: 0.001})
+		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, settings(), func() {
+			let(time.Minute)
+			require.Equal(t, 1, q.count(deliveries.Sent))
+			q.set(func(q *fakeQueue) {
+				for _, row := range q.rows {
+					row.job.Gates.ChannelActive = false
+				}
+			})
+			let(20 * time.Minute)
+		})
+		require.Equal(t, 1, q.count(deliveries.Sent))
+		require.Equal(t, 2, q.count(deliveries.Skipped))
+	})
+}
+
+// TestWorkerCorrectedRateLimit is about a rate that was too low by mistake: neither the next slot
+// of the old rate nor what waits for it holds up the new one.
+func TestWorkerCorrectedRateLimit(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []float64{0.0001, 0.1} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(20, channels.Settings{channels.SettingRatePerSecond: wrong})
+			var sent atomic.Int32
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+				sent.Add(1)
+				return nil
+			}}
+			work(t, q, d, plainComposer{}, settings(), func() {
+				let(time.Second)
+				require.EqualValues(t, 1, sent.Load())
+				q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{channels.SettingRatePerSecond: 10} })
+				let(6 * time.Second)
+				require.Equal(t, 20, q.count(deliveries.Sent))
+				require.EqualValues(t, 20, sent.Load())
+			})
+		})
+	}
+}
+
 func TestWorkerStopWithoutStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -144,6 +144,13 @@ func (s *sender) releaseShare(ctx context.Context) {
 	}
 }
 
+// slotIn returns how long the rate limit lets no message go.
+func (s *sender) slotIn(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nextSlot.Sub(now)
+}
+
 // waitForRate waits until the channel's rate limit lets a message go. It reports false when ctx
 // ends first.
 func (s *sender) waitForRate(ctx context.Context) bool {

@@ -38,7 +38,7 @@ type Setting struct {
 func CommonSettings() []Setting {
 	return []Setting{
 		{Name: SettingConcurrency, Kind: Integer, Default: "16", Help: "How many messages are under way at once, 1 to 256: on all instances together, or without it 16 on each."},
-		{Name: SettingRatePerSecond, Kind: Number, Help: "How many messages are handed over per second by all instances together, above 0; 0.5 is one every two seconds."},
+		{Name: SettingRatePerSecond, Kind: Number, Help: "How many messages are handed over per second by all instances together, 0.0000116 (one a day) or more; 0.5 is one every two seconds."},
 		{Name: SettingQuotaPerDay, Kind: Integer, Help: "How many attempts all instances together make in a day (UTC); what is left waits for the next one. 0 is no quota."},
 		{Name: SettingQuotaPerMonth, Kind: Integer, Help: "How many attempts all instances together make in a month (UTC); what is left waits for the next one. 0 is no quota."},
 	}

@@ -19,6 +19,7 @@ const (
 const (
 	DefaultConcurrency = 16
 	MaxConcurrency     = 256
+	MinRatePerSecond   = 1.0 / 86_400 // one message a day
 	MaxRatePerSecond   = 100_000
 	MaxQuota           = 1_000_000_000
 )
@@ -38,7 +39,7 @@ func (s Settings) Limits() Limits {
 		l.Concurrency, l.Shared = n, true
 	}
 	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
-		l.PerSecond = n
+		l.PerSecond = max(n, MinRatePerSecond)
 	}
 	l.Quota.PerDay, _ = whole(s[SettingQuotaPerDay], 0, MaxQuota)
 	l.Quota.PerMonth, _ = whole(s[SettingQuotaPerMonth], 0, MaxQuota)
@@ -54,8 +55,11 @@ func (s Settings) CheckLimits() error {
 		}
 	}
 	if v, given := s[SettingRatePerSecond]; given {
-		if n, ok := number(v); !ok || !(n > 0) || n > MaxRatePerSecond { // NaN, too, is not above 0.
+		switch n, ok := number(v); {
+		case !ok || !(n > 0) || n > MaxRatePerSecond: // NaN, too, is not above 0.
 			faults.Addf("settings."+SettingRatePerSecond, "must be a number above 0 and at most %d", MaxRatePerSecond)
+		case n < MinRatePerSecond:
+			faults.Addf("settings."+SettingRatePerSecond, "must be at least 0.0000116, one message a day")
 		}
 	}
 	for _, name := range []string{SettingQuotaPerDay, SettingQuotaPerMonth} {

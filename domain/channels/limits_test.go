@@ -38,6 +38,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{1, 1, true}, {0.1, 0.1, true}, {100_000, 100_000, true}, {json.Number("2.5"), 2.5, true},
 		{0, 0, false}, {-0.5, 0, false}, {100_001, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false}, {"1.5", 1.5, true}, {"inf", 0, false}, {nil, 0, false},
+		{0.0000116, 0.0000116, true}, {1e-5, 1.0 / 86_400, false}, {1e-11, 1.0 / 86_400, false}, // No limit would send everything at once.
 	} {
 		t.Run(fmt.Sprintf("Rate/%T %v", c.rate, c.rate), func(t *testing.T) {
 			t.Parallel()
@@ -79,5 +80,9 @@ func TestLimits(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, fault.Fields{{Name: "settings.concurrency", Messages: []string{"must be a whole number from 1 to 256"}},
 			{Name: "settings.rate_per_second", Messages: []string{"must be a number above 0 and at most 100000"}}}, e.Fields())
+	})
+	t.Run("NamesTheLowestRate", func(t *testing.T) {
+		t.Parallel()
+		require.ErrorContains(t, channels.Settings{"rate_per_second": 1e-5}.CheckLimits(), "must be at least 0.0000116, one message a day")
 	})
 }
