@@ -110,8 +110,9 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	}
 	message, err := s.compose(in, j)
 	if err != nil {
-		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened("the template cannot be rendered: " + err.Error())}
-		s.logFailed(in.Occurrence, j, message, out)
+		failure := deliveries.Refused("the template cannot be rendered: %w", err)
+		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened(failure.Error())}
+		s.logFailed(in.Occurrence, j, message, out, failure)
 		held.finish(out, &s.ref)
 		return noAttempt
 	}
@@ -155,12 +156,12 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	span.Text("tocsin.delivery.state", string(out.State))
 	span.End(err != nil)
 	s.meter(j, out, began)
-	s.logFailed(in.Occurrence, j, message, out)
+	s.logFailed(in.Occurrence, j, message, out, err)
 	held.finish(out, &s.ref)
 	s.reportHealth(ctx)
 	if err != nil {
 		if failure := deliveries.FailureOf(err); failure.Target {
-			return notResponding(withoutAddress(j, shortened(failure.Error())))
+			return notResponding(shortened(withoutAddress(j, failure.Error())))
 		}
 	}
 	return responded
@@ -300,7 +301,7 @@ func (s *sender) updateBreaker(j deliveries.Job, f *deliveries.Failure, now time
 		if f.RetryAfter > 0 {
 			s.breaker.requestPause(now, f.RetryAfter)
 		}
-		s.failure = withoutAddress(j, shortened(f.Error()))
+		s.failure = shortened(withoutAddress(j, f.Error()))
 		return
 	}
 	s.breaker.succeeded()

@@ -36,8 +36,8 @@ func (s *sampler) pass(now time.Time) (pass bool, held int) {
 }
 
 // logFailed logs a delivery that has failed for good, unless there are many. The log contains no
-// addresses.
-func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.Message, o deliveries.Outcome) {
+// addresses: they are masked before the text is shortened, because a part of an address is not.
+func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.Message, o deliveries.Outcome, err error) {
 	if o.State != deliveries.Failed {
 		return
 	}
@@ -47,8 +47,13 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	if !pass {
 		return
 	}
+	failure := deliveries.FailureOf(err)
+	text := withoutAddress(j, failure.Error())
+	if failure.Temporary {
+		text = outOfTime(text)
+	}
 	attributes := []any{"organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "occurrence", int64(j.Occurrence),
-		"delivery", int64(j.ID), "attempts", o.Attempts, "error", withoutAddress(j, o.Error)}
+		"delivery", int64(j.ID), "attempts", o.Attempts, "error", shortened(text)}
 	for _, known := range [][2]string{{"message", m.ID}, {"request", of.RequestID}, {"traceparent", of.Traceparent}} {
 		if known[1] != "" {
 			attributes = append(attributes, known[0], known[1])

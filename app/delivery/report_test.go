@@ -3,6 +3,8 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +69,58 @@ func TestFailedDeliveriesLogged(t *testing.T) {
 		require.Len(t, rest, 1)
 		assert.EqualValues(t, 6, rest[0]["count"], "whoever ends says what it has not")
 	})
+}
+
+// TestAddressLoggedInNoPart checks that no beginning of an address is left where a long answer is
+// shortened: in the log, and in what the channel's page shows.
+func TestAddressLoggedInNoPart(t *testing.T) {
+	t.Parallel()
+	const address = "https://ada.example.org/lovelace"
+	answer := strings.Repeat("-", deliveries.MaxError-10) + address + strings.Repeat("-", 100)
+	for name, c := range map[string]struct {
+		err  error
+		of   channels.Protocol
+		last string
+	}{
+		"refused":     {deliveries.Refused("%s", answer), channels.EMAIL, "…"},
+		"out of time": {deliveries.Postponed("%s", strings.TrimPrefix(answer, strings.Repeat("-", 41))), channels.EMAIL, "… (no attempt is left within retry_for)"},
+		"unreachable": {deliveries.Unreachable("%s", answer), channels.EMAIL, "…"},
+		"unanswered":  {deliveries.Unanswered("%s", answer), channels.WEBHOOK, "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(0, nil)
+				to := q.open(7, c.of, nil)
+				for range 10 {
+					q.addTo(to, address)
+				}
+				set := settings()
+				if name == "out of time" {
+					set.Retry.For = time.Second
+				}
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return c.err }}
+				_, log := logged(t, q, d, set, func(*delivery.Worker) { let(10 * time.Second) })
+				var said []any
+				for _, l := range log {
+					if l["error"] != nil {
+						said = append(said, l["error"])
+					}
+				}
+				for _, o := range q.outages {
+					if o.Error != "" {
+						said = append(said, o.Error)
+					}
+				}
+				require.NotEmpty(t, said)
+				for _, text := range said {
+					assert.NotContains(t, text, "http")
+					assert.Contains(t, text, "***---")
+					assert.Regexp(t, regexp.QuoteMeta(c.last)+"$", text)
+				}
+			})
+		})
+	}
 }
 
 // TestRetryNotLogged checks that a delivery which may still be sent is not logged.
