@@ -176,15 +176,13 @@ func (t tx) finishSweep(ctx context.Context, ids []events.OccurrenceID) error {
 		WHERE id @ids`, map[string]any{"sent": stateNumber(deliveries.Sent), "again": t.after(sweepPause), "ids": among(t.dialect, ids)}).Error
 }
 
-func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.OccurrenceID, err error) {
+func (q queue) Cancelled(ctx context.Context, ids []events.OccurrenceID) (cancelled []events.OccurrenceID, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
-		ids, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw(`SELECT occurrence_id AS id `+newlyCancelled+`
-			UNION SELECT id FROM (SELECT id FROM occurrences WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL
-				ORDER BY cancelled_at DESC LIMIT ?) AS newest LIMIT ?`, limit, limit))
+		cancelled, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw("SELECT occurrence_id FROM cancellations WHERE occurrence_id ?", among(t.dialect, ids)))
 		return err
 	})
-	return ids, err
+	return cancelled, err
 }
 
 // countScheduled counts the contexts of scheduled occurrences when they are triggered, at the day

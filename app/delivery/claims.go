@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -28,8 +29,13 @@ type claimedJob struct {
 	begun bool      // its attempt is under way
 }
 
+// newClaims returns claims that belong to the worker until they are released.
 func newClaims(w *Worker) *claims {
-	return &claims{worker: w, empty: make(chan struct{}, 1), fewer: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
+	c := &claims{worker: w, empty: make(chan struct{}, 1), fewer: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held[c] = true
+	return c
 }
 
 // claim claims deliveries and returns those to send.
@@ -170,8 +176,20 @@ func (c *claims) drop(id deliveries.ID) {
 	}
 }
 
+// addOccurrences adds the occurrences of the held deliveries to all.
+func (c *claims) addOccurrences(all map[events.OccurrenceID]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jobs {
+		all[j.Occurrence] = true
+	}
+}
+
 // release gives back the deliveries that were not begun.
 func (c *claims) release() {
+	c.worker.mu.Lock()
+	delete(c.worker.held, c)
+	c.worker.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.worker.clock.Now()

@@ -43,7 +43,8 @@ type fakeQueue struct {
 	present map[string]deliveries.Presence
 	skew    time.Duration
 
-	cancelled []events.OccurrenceID
+	cancelled  []events.OccurrenceID
+	askedAbout []events.OccurrenceID // by Cancelled
 
 	usage    channels.Usage // of the channel with the id 1
 	usedUp   time.Time      // of its quota
@@ -384,8 +385,14 @@ func (q *fakeQueue) presence() []deliveries.Presence {
 
 func (q *fakeQueue) Schedule(context.Context, int) (int, error) { return 0, nil }
 
-func (q *fakeQueue) Cancelled(context.Context, int) ([]events.OccurrenceID, error) {
+func (q *fakeQueue) Cancelled(_ context.Context, ids []events.OccurrenceID) (cancelled []events.OccurrenceID, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Clone(q.cancelled), nil
+	q.askedAbout = append(q.askedAbout, ids...)
+	for _, id := range ids {
+		if slices.Contains(q.cancelled, id) {
+			cancelled = append(cancelled, id)
+		}
+	}
+	return cancelled, nil
 }

@@ -2,6 +2,8 @@ package delivery
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -11,12 +13,12 @@ import (
 
 // Limits of scheduled work.
 const (
-	schedulePage = 2_000 // rows in one unit of work
-	maxCancelled = 1_000 // cancelled occurrences that a worker remembers
+	schedulePage  = 2_000 // rows in one unit of work
+	cancelledPage = 1_000 // occurrences that are asked about at once
 )
 
 // scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and
-// remembers the cancelled ones.
+// remembers the cancelled ones of which the worker holds deliveries.
 func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
 		loop.Tick()
@@ -38,16 +40,29 @@ func (w *Worker) schedule(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ids, err := w.queue.Cancelled(ctx, maxCancelled)
-	if err != nil {
-		return 0, err
-	}
-	cancelled := make(map[events.OccurrenceID]bool, len(ids))
-	for _, id := range ids {
-		cancelled[id] = true
+	cancelled := map[events.OccurrenceID]bool{}
+	for held := range slices.Chunk(w.heldOccurrences(), cancelledPage) {
+		ids, err := w.queue.Cancelled(ctx, held)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range ids {
+			cancelled[id] = true
+		}
 	}
 	w.cancelled.Store(&cancelled)
 	return n, nil
+}
+
+// heldOccurrences returns the occurrences of the deliveries that the senders hold.
+func (w *Worker) heldOccurrences() []events.OccurrenceID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := map[events.OccurrenceID]bool{}
+	for c := range w.held {
+		c.addOccurrences(held)
+	}
+	return slices.Collect(maps.Keys(held))
 }
 
 // ended returns why a claimed delivery must not be sent any more, or "" when it may be sent.

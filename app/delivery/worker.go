@@ -118,7 +118,8 @@ type Worker struct {
 
 	mu      sync.Mutex
 	senders map[channels.ID]*sender
-	running sync.WaitGroup // the senders
+	held    map[*claims]bool // of the senders
+	running sync.WaitGroup   // the senders
 }
 
 // NewWorker returns a worker on a queue.
@@ -137,7 +138,7 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		certificates: certificates{byChannel: map[channels.ID]certificate{}}, attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
-		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}}
+		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -183,7 +184,15 @@ func TestWorkerRechecksBeforeAttempt(t *testing.T) {
 				set := settings()
 				set.Poll = 700 * time.Millisecond
 				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
-				work(t, q, d, plainComposer{}, set, func() { let(time.Minute) })
+				work(t, q, d, plainComposer{}, set, func() {
+					let(30 * time.Second)
+					q.set(func(q *fakeQueue) {
+						require.Equal(t, []events.OccurrenceID{7}, slices.Compact(q.askedAbout))
+						q.askedAbout = nil
+					})
+					let(30 * time.Second)
+				})
+				require.Empty(t, q.askedAbout, "nothing is held any more")
 				require.Equal(t, 3, q.count(deliveries.Sent), "what left before stays sent")
 				require.Equal(t, 7, q.count(deliveries.Skipped))
 				for _, r := range q.rows {

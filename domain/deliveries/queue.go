@@ -26,9 +26,8 @@ type Queue interface {
 	// cancelled ones stop being so, and open deliveries of occurrences that were cancelled or have
 	// expired are skipped.
 	Schedule(ctx context.Context, limit int) (int, error)
-	// Cancelled returns the cancelled occurrences with open deliveries, the latest cancellations
-	// first, at most limit.
-	Cancelled(ctx context.Context, limit int) ([]events.OccurrenceID, error)
+	// Cancelled returns those of the occurrences that are cancelled.
+	Cancelled(ctx context.Context, ids []events.OccurrenceID) ([]events.OccurrenceID, error)
 	// Due returns the channels with open deliveries and when the first of each is due, by the clock
 	// of this machine. Deliveries of an inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)

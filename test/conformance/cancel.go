@@ -18,10 +18,14 @@ func (w *world) cancel(t *testing.T, o events.Occurrence) bool {
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Deliveries().Cancel(t.Context(), o) })
 }
 
-// stopped returns the occurrences of which workers begin no more attempts.
-func (w *world) stopped(t *testing.T) []events.OccurrenceID {
+// stopped returns those of the occurrences of which workers begin no more attempts.
+func (w *world) stopped(t *testing.T, of ...events.Occurrence) []events.OccurrenceID {
 	t.Helper()
-	ids, err := w.Queue().Cancelled(t.Context(), 10)
+	var ids []events.OccurrenceID
+	for _, o := range of {
+		ids = append(ids, o.ID)
+	}
+	ids, err := w.Queue().Cancelled(t.Context(), ids)
 	require.NoError(t, err)
 	return ids
 }
@@ -38,10 +42,10 @@ func cancelCases() cases {
 				assert.False(t, w.occurred(t, o).Cancelled.IsZero())
 				assert.False(t, w.occurred(t, o).Scheduled)
 			}
-			assert.ElementsMatch(t, []events.OccurrenceID{scheduled.ID, unexpanded.ID}, w.stopped(t))
+			assert.ElementsMatch(t, []events.OccurrenceID{scheduled.ID, unexpanded.ID}, w.stopped(t, scheduled, unexpanded))
 			w.schedule(t, 10)
 			assert.Empty(t, w.expand(t, 10))
-			assert.Empty(t, w.stopped(t), "nothing of them is open")
+			assert.ElementsMatch(t, []events.OccurrenceID{scheduled.ID, unexpanded.ID}, w.stopped(t, scheduled, unexpanded))
 			assert.False(t, w.cancel(t, scheduled))
 			for _, o := range []events.Occurrence{scheduled, unexpanded} {
 				assert.Empty(t, w.outcomes(t, o))
@@ -96,7 +100,7 @@ func cancelCases() cases {
 			w.schedule(t, 2)
 			assert.Equal(t, map[deliveries.State]int{deliveries.Sent: 1, deliveries.Sending: 2, deliveries.Skipped: 7}, w.counts(t, o))
 			assert.Equal(t, deliveries.Cancelled, w.delivery(t, o, held[1].ID).Reason)
-			assert.Equal(t, []events.OccurrenceID{o.ID}, w.stopped(t), "workers hold some of it")
+			assert.Equal(t, []events.OccurrenceID{o.ID}, w.stopped(t, other, o), "workers hold some of it")
 			assert.True(t, w.candidates(t, w.occurred(t, o), w.mine.ada.ID)[0].Gates.Cancelled)
 			w.record(t, "one", deliveries.Outcome{ID: held[2].ID, State: deliveries.Sent, Attempts: 1},
 				deliveries.Outcome{ID: held[3].ID, State: deliveries.Pending, Next: time.Now()})
@@ -113,7 +117,7 @@ func cancelCases() cases {
 			w.finish(t, w.mine.mail)
 			assert.False(t, w.cancel(t, o))
 			assert.True(t, w.occurred(t, o).Cancelled.IsZero())
-			assert.Empty(t, w.stopped(t))
+			assert.Empty(t, w.stopped(t, o))
 		},
 		"NotFromAnotherOrganizationOrApplication": func(t *testing.T, w *world) {
 			w.ready(t)
