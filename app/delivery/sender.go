@@ -36,21 +36,25 @@ type sender struct {
 	urgent   chan struct{} // receives when something urgent is due
 	cache    *renderCache
 
-	// Only the goroutine of run touches these.
-	loop       *watchdog.Loop
-	checked    time.Time // when config was read
-	config     channels.Channel
-	sealed     string // why config has no settings: they cannot be decrypted
-	gone       bool   // the channel was deleted
-	stale      bool   // config is newer than the dispatcher
+	// Only the goroutine of run uses these.
+	loop    *watchdog.Loop
+	checked time.Time // when config was read
+	config  channels.Channel
+	sealed  string // why config has no settings: they cannot be decrypted
+	gone    bool   // the channel was deleted
+	stale   bool   // config is newer than the dispatcher
+	rate    attemptRate
+
+	// reopen sets these while no attempt runs. Attempts read them.
 	limits     channels.Limits
 	dispatcher deliveries.Dispatcher
 	protocol   channels.Protocol
-	targets    *targets
-	rate       attemptRate
-	pool       pool
-	share      share
-	quota      quota
+	targets    *targets // with a lock of its own
+
+	// These have locks of their own.
+	pool  pool
+	share share
+	quota quota
 
 	begun      atomic.Int64        // attempts since the rate was last measured
 	started    atomic.Int64        // attempts since the start
