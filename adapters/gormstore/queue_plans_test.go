@@ -157,13 +157,13 @@ func (p *post) everything(t *testing.T) {
 		o := p.occurs
 		o.Options = options
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
-			done, err := tx.Deliveries().Trigger(ctx, []deliveries.TriggerRequest{{Occurrence: o}})
+			done, err := tx.Deliveries().Trigger(ctx, []deliveries.TriggerRequest{{Occurrence: o}, {Occurrence: o}})
 			if err == nil && options.SendAt.After(o.Created) {
 				_, err = tx.Deliveries().Cancel(ctx, done[0].Occurrence)
 			}
 			return err
 		}))
-		n, err := q.Schedule(ctx, 10)
+		n, err := q.Schedule(ctx, 2) // One is half of them, so organizations take turns.
 		require.NoError(t, err)
 		require.Positive(t, n)
 	}
@@ -383,13 +383,17 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 	p.expandPages(t)
 	planned := planner{t: t, conn: planning(t, s), postgres: true, cached: true}
 	const newest = "SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)" // reads one
-	// These statements read along a time, to a limit.
-	byTime := []string{"occurrences_scheduled", "occurrences_swept", "occurrences_age"}
-	read := 0
+	// These statements read along a time, or from one organization to the next, to a limit.
+	byTime := []string{"occurrences_scheduled", "occurrences_scheduled_organization", "occurrences_swept", "occurrences_age"}
+	read, turns := 0, 0
 	for statement := range heard {
 		plan := planned.plan(statement)
 		if strings.Contains(statement, "no_locked_members") {
 			assert.Contains(t, plan.text, "members_locked")
+		}
+		if strings.Contains(statement, "organization_id BETWEEN") {
+			assert.Contains(t, plan.text, "occurrences_scheduled_organization", statement)
+			turns++
 		}
 		for _, step := range plan.steps {
 			waits := step.table == "occurrences" || strings.HasPrefix(step.table, "deliveries")
@@ -401,6 +405,7 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 		}
 	}
 	require.Greater(t, read, 40)
+	require.Equal(t, 1, turns)
 }
 
 // TestClaimPlans is about Postgres before it has gathered statistics, when sorting all due

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -14,6 +15,9 @@ const (
 	// scheduleSet is the maximum number of occurrences that one unit of work begins, cancels or
 	// sweeps. SQLite rewrites the whole row of each, with its context.
 	scheduleSet = 256
+	// scheduleTurns is the maximum number of organizations that have a turn in one unit of work,
+	// and scheduleSearch the number in which it looks for due occurrences.
+	scheduleTurns, scheduleSearch = 64, 1_000
 	// sweepPause is how long after a sweep an occurrence is swept again if workers hold some of its
 	// deliveries, or its expansion has not ended.
 	sweepPause = 5 * time.Second
@@ -44,7 +48,7 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		begun, err := t.startScheduled(ctx, min(limit, scheduleSet))
+		begun, err := t.startScheduled(ctx, min(limit, scheduleSet), q.store.turns)
 		if err != nil {
 			return err
 		}
@@ -101,15 +105,70 @@ func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	return n, errors.Join(err, t.saveCounters(ctx, done))
 }
 
-// startScheduled makes due scheduled occurrences wait for their expansion.
-func (t tx) startScheduled(ctx context.Context, limit int) (int, error) {
-	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id `+
-		t.dialect.amongThose("SELECT id "+dueScheduled+"ORDER BY send_at, id LIMIT @limit "+t.dialect.skipLocked()),
-		map[string]any{"now": t.clock(), "limit": limit}))
+// startScheduled makes due scheduled occurrences wait for their expansion: first those that have
+// waited longest, up to half of the limit. If there may be more, organizations take turns for the
+// other half, so that none waits for all of another one.
+func (t tx) startScheduled(ctx context.Context, limit int, turns *turns) (int, error) {
+	half := (limit + 1) / 2
+	n, err := t.startDue(ctx, "ORDER BY send_at, id", 0, half)
 	if n > 0 {
 		t.announce()
 	}
-	return n, err
+	if err != nil || n < half {
+		return n, err
+	}
+	due, last, err := t.nextScheduled(ctx, turns.scheduled())
+	if err != nil {
+		return n, err
+	}
+	for i := 0; i < len(due) && n < limit; i++ {
+		more, err := t.startDue(ctx, ofOrganization, due[i], max(1, (limit-half)/len(due)))
+		if n += more; err != nil {
+			return n, err
+		}
+	}
+	turns.setScheduled(last)
+	return n, nil
+}
+
+// ofOrganization selects the occurrences of an organization. It has no equality: Postgres could
+// read those of all organizations in the order of their times instead.
+const ofOrganization = "AND organization_id BETWEEN @organization AND @organization ORDER BY organization_id, send_at, id"
+
+// startDue starts due scheduled occurrences that are selected by a condition and an order.
+func (t tx) startDue(ctx context.Context, which string, of orgs.ID, limit int) (int, error) {
+	return affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id `+
+		t.dialect.amongThose("SELECT id "+dueScheduled+which+" LIMIT @limit "+t.dialect.skipLocked()),
+		map[string]any{"now": t.clock(), "limit": limit, "organization": of}))
+}
+
+// nextScheduled returns organizations with due scheduled occurrences, in the order of their ids,
+// after a given one. It reads the first scheduled occurrence of each organization. It also returns
+// the organization after which the next turn continues; 0: from the beginning.
+func (t tx) nextScheduled(ctx context.Context, after orgs.ID) (due []orgs.ID, last orgs.ID, err error) {
+	type row struct {
+		OrganizationID orgs.ID
+		Due            bool
+	}
+	const next = "SELECT n.id FROM occurrences n WHERE n.scheduled AND n.organization_id > "
+	const first = " ORDER BY n.organization_id, n.send_at, n.id LIMIT 1"
+	rows, err := rowsOf[row](t.db(ctx).Raw(`WITH RECURSIVE following (id) AS (
+			SELECT (`+next+`@after`+first+`)
+			UNION ALL SELECT (`+next+`o.organization_id`+first+`) FROM following f CROSS JOIN occurrences o WHERE o.id = f.id)
+		SELECT o.organization_id, o.send_at <= @now AS due FROM (SELECT id FROM following LIMIT @limit ) AS w CROSS JOIN occurrences o WHERE o.id = w.id`,
+		map[string]any{"after": after, "now": t.clock(), "limit": scheduleSearch}))
+	for _, r := range rows {
+		if len(due) == scheduleTurns {
+			return due, last, err
+		}
+		if last = r.OrganizationID; r.Due {
+			due = append(due, r.OrganizationID)
+		}
+	}
+	if len(rows) < scheduleSearch {
+		last = 0
+	}
+	return due, last, err
 }
 
 // sweptRow is an occurrence whose open deliveries are to be skipped.

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -34,5 +36,54 @@ func TestScheduleIsPaged(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, n)
 		}
+	})
+}
+
+// TestScheduledOrganizationsTakeTurns checks that one due occurrence of an organization begins
+// before all earlier ones of another.
+func TestScheduledOrganizationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		p := newPost(t, open(t, url))
+		const many = 600
+		rs := make([]deliveries.TriggerRequest, many+2)
+		for i := range rs {
+			rs[i].Occurrence = p.occurs
+			rs[i].Occurrence.Options = events.Options{SendAt: time.Now().Add(time.Hour)}
+		}
+		var others []orgs.ID
+		require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
+			done, err := tx.Deliveries().Trigger(t.Context(), rs)
+			require.NoError(t, err)
+			for _, o := range done[many:] {
+				org, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: fmt.Sprintf("other-%d", o.Occurrence.ID), Name: "Other"})
+				require.NoError(t, err)
+				others = append(others, org.ID)
+			}
+			return nil
+		}))
+		for _, other := range others {
+			exec(t, p.Store, fmt.Sprintf("UPDATE occurrences SET organization_id = %d WHERE id = (SELECT MAX(id) FROM occurrences WHERE organization_id = %d)",
+				other, p.occurs.Organization))
+		}
+		exec(t, p.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '2020-01-01 00:00:00+00:00' WHERE organization_id = %d", p.occurs.Organization))
+		exec(t, p.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '2020-01-01 00:00:01+00:00' WHERE organization_id = %d", others[0]))
+		waiting := func(of orgs.ID) (n int) {
+			require.NoError(t, p.Handle().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM occurrences WHERE scheduled AND organization_id = $1", of).Scan(&n))
+			return n
+		}
+		total := 0
+		for {
+			n, err := p.Queue().Schedule(t.Context(), 2_000)
+			require.NoError(t, err)
+			if n == 0 {
+				break
+			}
+			total += n
+			require.Zero(t, waiting(others[0]), "it begins in the first set")
+		}
+		assert.Equal(t, many+1, total)
+		assert.Zero(t, waiting(p.occurs.Organization))
+		assert.Equal(t, 1, waiting(others[1]), "it is not due")
 	})
 }

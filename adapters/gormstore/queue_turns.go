@@ -22,6 +22,7 @@ type turns struct {
 	turns         map[channels.ID]deliveries.RoundRobin // the turn of each channel
 	expansions    uint64
 	organizations map[deliveries.ExpansionQueue]orgs.ID // the organization of the last expanded occurrence
+	afterSchedule orgs.ID                               // the organization whose scheduled occurrences had the last turn
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
 	positions     map[channels.ID]claimPositions        // from where claims continue
@@ -94,6 +95,20 @@ func (t *turns) setTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turns[c] = turn
+}
+
+// scheduled returns the organization after which turns of scheduled occurrences continue.
+func (t *turns) scheduled() orgs.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.afterSchedule
+}
+
+// setScheduled stores the organization after which turns of scheduled occurrences continue.
+func (t *turns) setScheduled(after orgs.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.afterSchedule = after
 }
 
 // expansion returns the number of the next expansion, and for each queue the organization after
