@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -24,15 +23,13 @@ const (
 )
 
 // TemplateComposer makes messages from templates (decisions 6). It caches parsed templates and
-// decoded contexts, because thousands of messages share them.
+// decoded contexts, because thousands of messages share them. It is safe for concurrent use.
 type TemplateComposer struct {
 	baseURL string
 	links   deliveries.Links
 
-	mu       sync.Mutex
-	parsed   map[renderedKey]*templates.Template
-	contexts map[events.OccurrenceID]map[string]any
-	text     int // text bytes of the contexts
+	parsed   *onceCache[renderedKey, *templates.Template]
+	contexts *onceCache[events.OccurrenceID, map[string]any]
 }
 
 // renderedKey is a template with the versions of its partials.
@@ -47,7 +44,7 @@ var _ Composer = (*TemplateComposer)(nil)
 // messages carry no link.
 func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
 	return &TemplateComposer{baseURL: baseURL, links: links,
-		parsed: map[renderedKey]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
+		parsed: newOnceCache[renderedKey, *templates.Template](maxTemplates, 0), contexts: newOnceCache[events.OccurrenceID, map[string]any](maxContexts, maxContextBytes)}
 }
 
 // Compose renders the message of a job.
@@ -92,24 +89,11 @@ func (c *TemplateComposer) MissingVariables(in deliveries.RenderInput, j deliver
 }
 
 func (c *TemplateComposer) template(t events.Template, with events.Partials) (*templates.Template, error) {
+	parse := func() (*templates.Template, error) { return templates.ParseWith(t.Source(), with.Bodies()) }
 	if t.ID == 0 { // A draft: it is composed once, and another time with every keystroke.
-		return templates.ParseWith(t.Source(), with.Bodies())
+		return parse()
 	}
-	key := renderedKey{t, with.Versions()}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, ok := c.parsed[key]; ok {
-		return known, nil
-	}
-	parsed, err := templates.ParseWith(t.Source(), with.Bodies())
-	if err != nil {
-		return nil, err
-	}
-	if len(c.parsed) >= maxTemplates {
-		clear(c.parsed)
-	}
-	c.parsed[key] = parsed
-	return parsed, nil
+	return c.parsed.get(renderedKey{t, with.Versions()}, 0, parse)
 }
 
 // data returns the values that a template may use: plain values only.
@@ -147,22 +131,7 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	if o.ID == 0 { // A dry run: no other message shares it.
 		return decodeObject(o.Context)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, ok := c.contexts[o.ID]; ok {
-		return known, nil
-	}
-	decoded, err := decodeObject(o.Context)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.contexts) >= maxContexts || c.text+len(o.Context) > maxContextBytes {
-		clear(c.contexts)
-		c.text = 0
-	}
-	c.contexts[o.ID] = decoded
-	c.text += len(o.Context)
-	return decoded, nil
+	return c.contexts.get(o.ID, len(o.Context), func() (map[string]any, error) { return decodeObject(o.Context) })
 }
 
 // decodeObject reads a stored JSON object and keeps its numbers as they were sent. Empty text is an

@@ -23,3 +23,15 @@ func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(channelRef{org
 func (w *Worker) SawCertificate(c channels.ID, ends time.Time) {
 	w.certificates.record(c, ends, w.clock.Now())
 }
+
+// Cache is a onceCache of values whose size is 1.
+type Cache struct{ c *onceCache[string, int] }
+
+func NewCache(most, mostSize int) Cache { return Cache{newOnceCache[string, int](most, mostSize)} }
+
+func (c Cache) Get(key string, with func() (int, error)) (int, error) { return c.c.get(key, 1, with) }
+
+func (c Cache) Has(key string) bool {
+	_, has := c.c.made[key]
+	return has
+}
