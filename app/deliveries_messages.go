@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -46,22 +45,22 @@ type SentMessage struct {
 // Show returns a delivery of an occurrence of the application with its message: of a finished one,
 // with the template and its partials of that time, else with those with which it would be sent now.
 // The recipient's data are the present ones. events.ErrOccurrenceNotFound, deliveries.ErrNotFound.
-func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
+func (s *SentMessages) Show(ctx context.Context, at Path, of events.OccurrenceID, id deliveries.ID) (m SentMessage, err error) {
 	var in deliveries.RenderInput
 	var job deliveries.Job
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		m = SentMessage{}
 		var a applications.Application
-		if a, m.Occurrence, err = occurrence(ctx, tx, at, id); err != nil {
+		if a, m.Occurrence, err = occurrence(ctx, tx, at, of); err != nil {
 			return err
 		}
-		if m.Delivery, err = tx.Deliveries().Delivery(ctx, m.Occurrence, delivery); err != nil {
+		if m.Delivery, err = tx.Deliveries().Delivery(ctx, m.Occurrence, id); err != nil {
 			return err
 		}
 		if err := setWaiting(ctx, tx, a.Organization, s.clock.Now(), []*deliveries.Delivery{&m.Delivery}); err != nil {
 			return err
 		}
-		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, delivery); err != nil {
+		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, id); err != nil {
 			return err
 		}
 		in, err = tx.Deliveries().RenderInput(ctx, m.Occurrence, job.Notification, job.Template)
@@ -77,7 +76,7 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 	if err != nil || m.Missing != "" {
 		return m, err
 	}
-	if m.Message, err = s.compose(in, job); err != nil {
+	if m.Message, err = delivery.Compose(s.composer, in, job); err != nil {
 		m.Missing = "the template cannot be rendered: " + err.Error()
 	}
 	return m, nil
@@ -111,14 +110,4 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 	m.Partials, err = partialsAt(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
 	l.Partials = m.Partials.All
 	return err
-}
-
-// compose renders the message like a worker, whatever is wrong with the template.
-func (s *SentMessages) compose(l deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("%v", fault)
-		}
-	}()
-	return s.composer.Compose(l, j)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -93,7 +94,7 @@ func (s *Templates) renderDraft(r TemplateReport, d Draft, example string, p pre
 			Context: events.Context(example), Created: s.clock.Now()},
 	}
 	job := deliveries.Job{Event: r.Event.ID, Notification: r.Notification.ID, Address: p.address, Recipient: p.recipient}
-	if m, err = s.composer.Compose(in, job); err != nil {
+	if m, err = delivery.Compose(s.composer, in, job); err != nil {
 		return m, nil, partError(err)
 	}
 	m.Unsubscribe = ""

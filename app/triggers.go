@@ -326,7 +326,7 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 			return f, err
 		}
 		sample := ForecastMessage{Notification: in.Notification.Name, Channel: in.Channel.Name}
-		if sample.Message, err = t.composer.Compose(in, j); err != nil {
+		if sample.Message, err = delivery.Compose(t.composer, in, j); err != nil {
 			sample.Error = err.Error()
 		} else {
 			sample.MissingVariables = t.composer.MissingVariables(in, j)

@@ -108,7 +108,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
 		return noAttempt
 	}
-	message, err := s.compose(in, j)
+	message, err := Compose(s.worker.composer, in, j)
 	if err != nil {
 		failure := deliveries.Refused("the template cannot be rendered: %w", err)
 		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened(failure.Error())}
@@ -192,16 +192,6 @@ func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) 
 
 // target is the host that a delivery goes to; empty when all go to the channel's provider.
 func (s *sender) target(j deliveries.Job) string { return deliveries.Target(s.protocol, j.Address) }
-
-// compose makes the message. A failure, even a panic, concerns this delivery alone.
-func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("%v", fault)
-		}
-	}()
-	return s.worker.composer.Compose(in, j)
-}
 
 // abandonAfter is how long dispatch waits for a driver after its deadline.
 const abandonAfter = time.Second

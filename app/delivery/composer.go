@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -46,6 +47,25 @@ func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateCompos
 	return &TemplateComposer{baseURL: baseURL, links: links,
 		parsed: newOnceCache[renderedKey, *templates.Template](maxTemplates, 0), contexts: newOnceCache[events.OccurrenceID, map[string]any](maxContexts, maxContextBytes)}
 }
+
+// Compose makes the message of a job. A panic, such as by a bug in a template engine, is an error
+// and concerns this message alone.
+func Compose(c Composer, in deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = composePanic{fault, debug.Stack()}
+		}
+	}()
+	return c.Compose(in, j)
+}
+
+// composePanic is a panic of a composer. Its text has no stack, because users see it.
+type composePanic struct {
+	fault any
+	stack []byte
+}
+
+func (p composePanic) Error() string { return fmt.Sprint(p.fault) }
 
 // Compose renders the message of a job.
 func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error) {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -58,6 +59,9 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 		if known[1] != "" {
 			attributes = append(attributes, known[0], known[1])
 		}
+	}
+	if bug, is := errors.AsType[composePanic](err); is {
+		attributes = append(attributes, "stack", string(bug.stack))
 	}
 	if held > 0 {
 		attributes = append(attributes, "others_not_logged", held)

@@ -413,6 +413,8 @@ func TestWorkerComposerPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(2, nil)
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { panic("must not be sent") }}
+		_, err := delivery.Compose(panickyComposer{}, deliveries.RenderInput{}, deliveries.Job{})
+		require.EqualError(t, err, "index out of range", "users see no stack")
 		work(t, q, d, panickyComposer{}, settings(), func() { let(time.Second) })
 		require.Equal(t, 2, q.count(deliveries.Failed))
 		require.Contains(t, q.row(1).outcome.Error, "index out of range")
