@@ -34,7 +34,7 @@ func (r statisticsRepo) ChannelHours(ctx context.Context, org orgs.ID, ids []cha
 
 // addChannelHours adds finished attempts to the statistics of channels. It sorts by channel, so
 // that concurrent units do not deadlock.
-func (t tx) addChannelHours(ctx context.Context, ends []finishedAttempt, now time.Time) error {
+func (t tx) addChannelHours(ctx context.Context, ends []recordedOutcome, now time.Time) error {
 	var rows []channelHourRow
 	of := map[channels.ID]int{}
 	for _, e := range ends {

@@ -35,9 +35,10 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	return r
 }
 
-// Record runs one statement for sent deliveries, which are most, and one for the others. A delivery
-// without a new error keeps its last one, which explains the earlier attempts. That of a delivery
-// without an attempt says why it waited, and goes when it is sent.
+// Record runs one statement for sent deliveries with the same number of attempts, which are most,
+// and one for all others. A delivery without a new error keeps its last one, which explains the
+// earlier attempts. That of a delivery without an attempt says why it waited, and goes when it is
+// sent.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	sent := map[int][]deliveries.ID{} // by attempts
@@ -51,13 +52,13 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	}
 	err = q.workSmall(ctx, func(t tx) error {
 		now := t.now()
-		var ends []finishedAttempt
+		var ends []recordedOutcome
 		for attempts, ids := range sent {
 			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now ,
 				last_error = CASE WHEN attempts = 0 THEN '' ELSE last_error END
 				WHERE id @ids AND `+unindexed("state")+` = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
-				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanFinishedAttempt)
+				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanRecordedOutcome)
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		}
 		ends = append(ends, found...)
 		lost = len(outcomes) - len(ends)
-		return t.countFinishedAttempts(ctx, ends, now)
+		return t.countRecordedOutcomes(ctx, ends, now)
 	})
 	return lost, err
 }
@@ -77,7 +78,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 // record stores outcomes of any kind. A worker has a slightly older state of the pool: if the
 // channel that shall take over a delivery is now deleted, inactive or in another pool, the delivery
 // stays with its channel.
-func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]finishedAttempt, error) {
+func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]recordedOutcome, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
@@ -102,7 +103,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
 		WHERE `+named+`deliveries.id = r.id AND `+unindexed("deliveries.state")+` = @sending AND deliveries.owner = @owner
-		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanFinishedAttempt)
+		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanRecordedOutcome)
 }
 
 // nextOf returns the expression for the time when a delivery is retried, from a row of outcomeRow.
@@ -113,25 +114,25 @@ func (t tx) nextOf(row string) string {
 	return row + ".next"
 }
 
-// finishedAttempt is a finished attempt.
-type finishedAttempt struct {
+// recordedOutcome is an outcome that was stored. A postponed or skipped delivery has one, too.
+type recordedOutcome struct {
 	occurrence events.OccurrenceID
 	channel    channels.ID // that it used
 	state      deliveries.State
 	created    time.Time // when the delivery was inserted or requeued
 }
 
-func scanFinishedAttempt(rows *sql.Rows) (e finishedAttempt, err error) {
+func scanRecordedOutcome(rows *sql.Rows) (e recordedOutcome, err error) {
 	var state int
 	err = rows.Scan(&e.occurrence, &e.channel, &state, &e.created)
 	e.state = deliveries.States()[state]
 	return e, err
 }
 
-// countFinishedAttempts updates the counters for finished attempts. The hand-off time starts when
+// countRecordedOutcomes updates the counters for stored outcomes. The hand-off time starts when
 // the occurrence was triggered, or at its scheduled time, or when the delivery was requeued. A
 // requeued delivery is one that is newer than the end of the expansion.
-func (t tx) countFinishedAttempts(ctx context.Context, ends []finishedAttempt, now time.Time) error {
+func (t tx) countRecordedOutcomes(ctx context.Context, ends []recordedOutcome, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {
 		seen[e.occurrence] = occurrenceRow{}
