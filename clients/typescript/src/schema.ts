@@ -2763,7 +2763,7 @@ export interface components {
              */
             groups: string[];
             /**
-             * @description A locked member gets no notifications. It is moved only in the console.
+             * @description A locked member gets no notifications. The console changes it, and keys with `membership:write`.
              * @example false
              */
             locked: boolean;
@@ -3160,7 +3160,8 @@ export interface components {
             options?: {
                 /**
                  * @description Addresses or usernames; only these are notified. An empty array is refused; leave it out to notify all. Names that are
-                 *     neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true.
+                 *     neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true. A phone number
+                 *     without country code that is no username is one of the organization's `default_region`.
                  * @example [
                  *       "anna@example.org"
                  *     ]
@@ -3184,7 +3185,7 @@ export interface components {
                  * @example urgent
                  * @enum {string|null}
                  */
-                priority?: "urgent" | "normal" | "bulk" | null;
+                priority?: "urgent" | "normal" | "bulk" | "" | null;
                 /** @description Another form of `limit_to`. Send one of them. */
                 recipient_filter?: {
                     /**
@@ -4895,7 +4896,8 @@ export interface components {
         /**
          * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
          *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-         *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+         *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+         *     the `cid` of a trigger is no part of it. Another request with it is `422`.
          */
         IdempotencyKey: string;
         /**
@@ -5210,7 +5212,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5246,7 +5249,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5469,7 +5473,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5603,7 +5608,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -5827,7 +5833,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6023,7 +6030,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6246,7 +6254,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6339,7 +6348,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6388,7 +6398,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6501,7 +6512,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6586,7 +6598,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6811,7 +6824,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7077,7 +7091,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7386,7 +7401,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7504,7 +7520,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7728,7 +7745,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8018,7 +8036,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8298,7 +8317,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8523,7 +8543,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8765,7 +8786,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9078,7 +9100,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9280,7 +9303,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9345,7 +9369,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9462,7 +9487,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9636,7 +9662,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9699,7 +9726,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -9751,7 +9779,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -10175,7 +10204,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -10514,7 +10544,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -10771,7 +10802,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -11210,7 +11242,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -11688,7 +11721,8 @@ export interface operations {
                 /**
                  * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
                  *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
-                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members;
+                 *     the `cid` of a trigger is no part of it. Another request with it is `422`.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

@@ -34,7 +34,9 @@ class TriggerOptionsType0:
     Attributes:
         limit_to (list[str] | None | Unset): Addresses or usernames; only these are notified. An empty array is refused;
             leave it out to notify all. Names that are
-            neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true.
+            neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true. A
+            phone number
+            without country code that is no username is one of the organization's `default_region`.
         channels (list[str] | None | Unset): Names of channels that the event can use; no other is used. An empty array
             is refused; leave it out to use all.
         ignore_unknown (bool | None | Unset): Whether unknown addresses and usernames are ignored instead of refused.

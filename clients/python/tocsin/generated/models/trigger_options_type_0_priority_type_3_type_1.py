@@ -5,6 +5,7 @@ class TriggerOptionsType0PriorityType3Type1(StrEnum):
     BULK = "bulk"
     NORMAL = "normal"
     URGENT = "urgent"
+    VALUE_3 = ""
 
     def __str__(self) -> str:
         return str(self.value)

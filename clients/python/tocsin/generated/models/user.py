@@ -26,7 +26,7 @@ class User:
         custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
             system is kept as `external_id`.
         groups (list[str]): Names of the organization's groups that the member belongs to.
-        locked (bool): A locked member gets no notifications. It is moved only in the console.
+        locked (bool): A locked member gets no notifications. The console changes it, and keys with `membership:write`.
         is_active (bool): The opposite of `locked`.
     """
 
