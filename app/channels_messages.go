@@ -145,7 +145,7 @@ func testAddress(c channels.Channel, to string) (string, error) {
 	address, err := users.NewAddress(to, "")
 	switch {
 	case err != nil:
-		return "", fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
+		return "", fault.Field("to", "%s", fault.Reason(err))
 	case !c.Protocol.Accepts(address.Type):
 		return "", fault.Field("to", "is of the type %s, but %s channels reach addresses of the type %s", address.Type, c.Protocol, c.Protocol.Type())
 	}

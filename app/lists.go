@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -132,7 +131,7 @@ func distinctEmails(emails []string) (recipients, error) {
 	for i, raw := range emails {
 		email, err := users.ParseEmail("", raw)
 		if err != nil {
-			faults.Append(element(i), "%s", strings.TrimPrefix(err.Error(), ": "))
+			faults.Append(element(i), "%s", fault.Reason(err))
 			continue
 		}
 		key := users.NewEmailAddress(email).Key()

@@ -63,7 +63,7 @@ func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to s
 	if strings.TrimSpace(to) != "" {
 		address, err := users.NewAddress(to, "")
 		if err != nil {
-			return found, fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
+			return found, fault.Field("to", "%s", fault.Reason(err))
 		}
 		f.AddressKey = address.Key()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -35,7 +36,7 @@ func (p Program) channelTest() *cobra.Command {
 				return usagef("--to is missing, see %s --help", c.CommandPath())
 			}
 			if _, err := users.NewAddress(to, ""); err != nil {
-				return usagef("--to %s", strings.TrimPrefix(err.Error(), "value: "))
+				return usagef("--to %s", fault.Reason(err))
 			}
 			at.Channel = args[0]
 			return p.withServices(c, func(s Services) error {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -51,7 +52,7 @@ func (p Program) mailbox() *cobra.Command {
 				return usagef("--limit must be from 1 to %d, see %s --help", maxMessages, c.CommandPath())
 			}
 			if _, err := users.NewAddress(to, ""); to != "" && err != nil {
-				return usagef("--to %s", strings.TrimPrefix(err.Error(), "value: "))
+				return usagef("--to %s", fault.Reason(err))
 			}
 			return p.withServices(c, func(s Services) error {
 				found, err := s.Mailbox.List(c.Context(), of, to, limit)

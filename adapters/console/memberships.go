@@ -85,7 +85,7 @@ func (c call) registration() (r app.Registration, err error) {
 			return r, err
 		}
 		if err != nil {
-			faults.Addf("address", "%s", strings.TrimPrefix(err.Error(), "value: "))
+			faults.Addf("address", "%s", fault.Reason(err))
 		}
 		r.Addresses = []app.RegisteredAddress{{Address: address, ToPreferred: c.FormValue("assign_to_preferred_channel") == "true"}}
 	}

@@ -135,7 +135,7 @@ type classRow struct {
 }
 
 // classes selects every class.
-const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
+var classes = classesOf(events.Priorities())
 
 // waiting is what is due on a channel: by class the projects with deliveries that were never
 // claimed, and whether there are others that were.

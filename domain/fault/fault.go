@@ -88,6 +88,14 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// Reason returns the message of an error about one field, without the name of the field.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok && len(e.fields) == 1 {
+		return strings.Join(e.fields[0].Messages, ", ")
+	}
+	return err.Error()
+}
+
 // FieldErrors is what is wrong with one field of an input. Name is a path as the caller wrote it:
 // `email`, `addresses[2].value`, `custom_fields.a.b`.
 type FieldErrors struct {

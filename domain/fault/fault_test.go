@@ -193,3 +193,14 @@ func TestList(t *testing.T) {
 	assert.Equal(t, "invalid input, not found", fault.List([]string{"invalid input", "not found"}))
 	assert.Empty(t, fault.List([]string(nil)))
 }
+
+func TestReason(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "is not a number", fault.Reason(fault.Field("value", "is not a number")))
+	assert.Equal(t, "is not a number", fault.Reason(fault.Field("", "is not a number")))
+	assert.Equal(t, "there is none", fault.Reason(fault.New(fault.NotFound, "there is none")))
+	var two fault.Fields
+	two.Addf("a", "is missing")
+	two.Addf("b", "is missing")
+	assert.Equal(t, "a: is missing; b: is missing", fault.Reason(two.Err()))
+}
