@@ -100,7 +100,15 @@ func isUnavailable(err error) bool {
 // and may succeed when retried.
 func isConflict(err error) bool {
 	state := sqlState(err)
-	return state == serializationFailure || state == deadlockDetected || isStalePlan(err) || isBeyondBound(err)
+	return state == serializationFailure || state == deadlockDetected || isStalePlan(err) || isBeyondBound(err) || isRollbackRace(err)
+}
+
+// isRollbackRace reports whether a unit updated a row at the moment at which another unit that had
+// updated it was rolled back. Rarely, Postgres 13 finds both updates then, and fails with an
+// internal error ("new multixact has more than one updating member").
+func isRollbackRace(err error) bool {
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && server.Code == "XX000" && server.Routine == "MultiXactIdCreateFromMembers"
 }
 
 // isBeyondBound reports whether a delivery is beyond the prepared upper bound of its partition.

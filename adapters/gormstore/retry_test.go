@@ -34,6 +34,8 @@ func TestRetry(t *testing.T) {
 		"ARowThatAnotherRemovedIsRunAgain": {[]error{postgresError("23503"), nil}, 2, nil},
 		"AViolationThatStaysIsItsOwn":      {[]error{postgresError("23505")}, 3, postgresError("23505")},
 		"AConflictThatStaysIsGivenUp":      {[]error{postgresError("40001")}, gormstore.MaxAttempts, ports.ErrUnavailable},
+		"RollbackRaceIsRetried":            {[]error{&pgconn.PgError{Code: "XX000", Routine: "MultiXactIdCreateFromMembers"}, nil}, 2, nil},
+		"AnInternalErrorIsFinal":           {[]error{postgresError("XX000")}, 1, postgresError("XX000")},
 		"AnyOtherFaultIsFinal":             {[]error{postgresError("42601")}, 1, postgresError("42601")},
 		"AnAnswerIsFinalWhateverItsCause":  {[]error{fmt.Errorf("%w: %w", lists.ErrNameTaken, postgresError("23505"))}, 1, lists.ErrNameTaken},
 	} {
