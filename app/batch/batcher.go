@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +15,9 @@ import (
 
 // MaxSize is the largest number of calls in a batch.
 const MaxSize = 64
+
+// maxStack is how much of the stack of a panic is kept, in bytes.
+const maxStack = 16 << 10
 
 // Workers is how many batches of one key run at the same time.
 type Workers int
@@ -147,7 +150,8 @@ func (b *Batcher[K, C]) finish(key K, batch []*entry[C]) {
 func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			stack := make([]byte, maxStack)
+			err = fmt.Errorf("panic: %v\n%s", p, stack[:runtime.Stack(stack, false)])
 		}
 	}()
 	b.units.Add(1)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -22,6 +22,9 @@ const (
 	maxContexts     = 1_000
 	maxContextBytes = 2 << 20 // bytes of text
 )
+
+// maxStack is how much of the stack of a panic is kept, in bytes.
+const maxStack = 16 << 10
 
 // TemplateComposer makes messages from templates (decisions 6). It caches parsed templates and
 // decoded contexts, because thousands of messages share them. It is safe for concurrent use.
@@ -53,7 +56,8 @@ func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateCompos
 func Compose(c Composer, in deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = composePanic{fault, debug.Stack()}
+			stack := make([]byte, maxStack)
+			err = composePanic{fault, stack[:runtime.Stack(stack, false)]}
 		}
 	}()
 	return c.Compose(in, j)
