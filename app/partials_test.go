@@ -64,6 +64,19 @@ func (r watchedEvents) PartialTemplates(
 	return found, err
 }
 
+// shippedMail is the template of the event shipped for the organization's channel mail, in shop.
+func shippedMail(t *testing.T, store ports.Store) (of app.TemplateName) {
+	t.Helper()
+	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(t.Context(), "acme")
+		require.NoError(t, err)
+		mail, err := tx.Channels().Find(t.Context(), org.ID, 0, "mail")
+		of = app.TemplateName{Event: "shipped", Channel: mail.ID}
+		return err
+	}))
+	return of
+}
+
 // TestPartialCheckBeforeUnit checks that parsing all templates of a partial blocks no other unit of
 // work, and that a template that is saved meanwhile is checked, too.
 func TestPartialCheckBeforeUnit(t *testing.T) {
@@ -92,14 +105,7 @@ func TestPartialCheckBeforeUnit(t *testing.T) {
 			direct := app.NewTemplates(store, nil, nil, frozen{}, nil, time.Second)
 			_, err := direct.SavePartial(ctx, by, "acme", app.PartialForm{Name: "footer", Text: "{{$who}}we{{/who}}"}, 0)
 			require.NoError(t, err)
-			var of app.TemplateName
-			require.NoError(t, store.View(ctx, func(tx ports.Tx) error {
-				org, err := tx.Orgs().BySlug(ctx, "acme")
-				require.NoError(t, err)
-				mail, err := tx.Channels().Find(ctx, org.ID, 0, "mail")
-				of = app.TemplateName{Event: "shipped", Channel: mail.ID}
-				return err
-			}))
+			of := shippedMail(t, store)
 			write := func(text string) {
 				_, err := direct.Save(ctx, by, place, of, app.Draft{Subject: "s", Text: text}, app.AnyVersion)
 				require.NoError(t, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/quotas"
-	"github.com/tocsin/tocsin/ports"
 )
 
 // composingComposer calls a function, once, while it renders a message.
@@ -38,14 +37,7 @@ func TestPreviewsAreLimited(t *testing.T) {
 	composer := &composingComposer{Composer: delivery.NewTemplateComposer("", deliveries.NewLinks([]byte("key")))}
 	use := app.NewTemplates(store, nil, composer, frozen{}, q, time.Second)
 	ctx := t.Context()
-	var of app.TemplateName
-	require.NoError(t, store.View(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, "acme")
-		require.NoError(t, err)
-		mail, err := tx.Channels().Find(ctx, org.ID, 0, "mail")
-		of = app.TemplateName{Event: "shipped", Channel: mail.ID}
-		return err
-	}))
+	of := shippedMail(t, store)
 	template := func() error {
 		_, err := use.Preview(ctx, shopFront(), of, app.Draft{Subject: "s", Text: "t"}, app.PreviewOptions{})
 		return err
