@@ -294,7 +294,7 @@ func (s *sender) updateBreaker(j deliveries.Job, f *deliveries.Failure, now time
 		s.failure = shortened(withoutAddress(j, f.Error()))
 		return
 	}
-	s.breaker.succeeded()
+	s.breaker.succeeded(now)
 }
 
 // postponedUntried returns a delivery unchanged, due at next.

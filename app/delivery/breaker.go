@@ -33,8 +33,14 @@ func (b *breaker) open(now time.Time) time.Time {
 // works again.
 func (b *breaker) onTrial() bool { return b.pause > 0 }
 
-// succeeded records that the channel works.
-func (b *breaker) succeeded() { *b = breaker{} }
+// succeeded records that the channel works. It does not end a pause that the provider asked for,
+// because the attempt began before it.
+func (b *breaker) succeeded(now time.Time) {
+	if b.forAll && now.Before(b.until) {
+		return
+	}
+	*b = breaker{}
+}
 
 // failed records a failure of the channel.
 func (b *breaker) failed(now time.Time) {
@@ -46,7 +52,7 @@ func (b *breaker) failed(now time.Time) {
 		return
 	}
 	b.pause = min(max(2*b.pause, breakerFirst), breakerMax)
-	b.until = now.Add(b.pause)
+	b.until, b.forAll = now.Add(b.pause), false
 }
 
 // requestPause records that the provider asked for a pause.

@@ -236,8 +236,14 @@ func (q *fakeQueue) Channel(_ context.Context, id channels.ID) (channels.Channel
 	if !other {
 		c = q.channel
 	}
+	current := map[string]channels.Outage{} // by instance
 	for _, o := range q.outages {
-		if o.Channel == id && o.ForAll && o.Until.After(c.Paused) {
+		if o.Channel == id {
+			current[o.Instance] = o
+		}
+	}
+	for _, o := range current {
+		if o.ForAll && o.Until.After(c.Paused) {
 			c.Paused = o.Until
 		}
 	}

@@ -19,6 +19,7 @@ const (
 type health struct {
 	mu       sync.Mutex // lets one report at a time into the store
 	reported report
+	at       time.Time // of the last report
 	retryAt  time.Time // no report before this moment
 }
 
@@ -36,8 +37,9 @@ func (h *health) reset() {
 }
 
 // reportHealth records an outage in the store when the channel is paused or paused again. It
-// clears the outage when the channel works: after a pause, and with the first message of a
-// dispatcher, because an earlier process may have left a record.
+// clears the outage when the channel works: after a pause, with the first message of a dispatcher,
+// because an earlier process may have left a record, and again after OutageOverdue, because another
+// instance may have.
 func (s *sender) reportHealth(ctx context.Context) {
 	h := &s.health
 	h.mu.Lock()
@@ -47,7 +49,8 @@ func (s *sender) reportHealth(ctx context.Context) {
 	s.mu.Unlock()
 	current := report{works: b.failures == 0, until: b.until}
 	now := s.worker.clock.Now()
-	if current == h.reported || now.Before(h.retryAt) || b.failures > 0 && b.until.IsZero() { // A few failures are no outage yet.
+	known := current == h.reported && (!current.works || now.Sub(h.at) < channels.OutageOverdue)
+	if known || now.Before(h.retryAt) || b.failures > 0 && b.until.IsZero() { // A few failures are no outage yet.
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
@@ -64,5 +67,5 @@ func (s *sender) reportHealth(ctx context.Context) {
 		s.worker.log.Warn("the health of a channel could not be recorded", "channel", int64(s.ref.channel), "error", err)
 		return
 	}
-	h.reported = current
+	h.reported, h.at = current, now
 }

@@ -75,6 +75,19 @@ func TestWorkerReportsOutages(t *testing.T) {
 		})
 	})
 
+	t.Run("OutagesOfOthersAreClearedAgain", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+				let(30 * time.Second)
+				return nil
+			}}
+			work(t, q, d, plainComposer{}, settings(), func() { let(2*channels.OutageOverdue + 2*time.Minute) })
+			assert.Equal(t, []channels.Outage{well, well, well}, q.reportedOutages())
+		})
+	})
+
 	t.Run("FailedReportDelaysNoMessage", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

@@ -69,20 +69,25 @@ func (q *jobQueue) length() int {
 }
 
 // waitUntil waits until at most most jobs are left, or until something urgent is due and the queue
-// is not much longer. It reports whether the urgent job ended the wait.
-func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}) (interrupted bool) {
+// is not much longer, for refreshInterval at most. It reports whether more may be claimed, and
+// whether the urgent job is the reason.
+func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}) (ready, interrupted bool) {
+	timer := time.NewTimer(refreshInterval)
+	defer timer.Stop()
 	for q.length() > most {
 		select {
 		case <-ctx.Done():
-			return false
+			return false, false
+		case <-timer.C:
+			return false, false
 		case <-urgent:
 			if q.length() <= 3*most {
-				return true
+				return true, true
 			}
 		case <-q.removed:
 		}
 	}
-	return false
+	return true, false
 }
 
 // claimAhead is how long the deliveries of one claim should take to begin: later claims wait for

@@ -111,3 +111,47 @@ func TestFinalErrorLength(t *testing.T) {
 		require.Regexp(t, `é… \(no attempt is left within retry_for\)$`, q.row(1).outcome.Error)
 	})
 }
+
+// TestRequestedPauseStopsAttempts is about one answer that asks for a pause while other attempts
+// are under way. They succeed, and end no pause: not that of their own instance, and not that of
+// the others.
+func TestRequestedPauseStopsAttempts(t *testing.T) {
+	t.Parallel()
+	const pause, learned = 5 * time.Minute, 3 * time.Second
+	for name, c := range map[string]struct {
+		instances, concurrency int
+		answer                 time.Duration
+	}{
+		"OneInstance":      {1, 16, 100 * time.Millisecond},
+		"ThreeInstances":   {3, 16, time.Second},
+		"SlowAnswers":      {2, 4, 5 * time.Second},
+		"VerySlowAnswers":  {2, 4, 20 * time.Second},
+		"OneAttemptAtOnce": {2, 1, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const count = 2_000
+				q := newFakeQueue(count, channels.Settings{channels.SettingConcurrency: c.concurrency})
+				var begun leaving
+				asked := make(chan time.Time, 1)
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					n := begun.note()
+					if n != 3*c.concurrency {
+						let(c.answer)
+						return nil
+					}
+					let(c.answer / 2)
+					asked <- time.Now()
+					return withRetryAfter(deliveries.Unreachable("answered 429"), pause)
+				}}
+				workTogether(t, q, d, c.instances, func() {
+					from := <-asked
+					let(pause + time.Minute)
+					assert.Zero(t, begun.between(from.Add(learned), from.Add(pause)), "attempts during the pause")
+					assert.NotZero(t, begun.between(from.Add(pause), time.Now()), "attempts after the pause")
+				})
+			})
+		})
+	}
+}

@@ -162,15 +162,8 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claimed bool, err error) {
 	for urgent := false; ctx.Err() == nil; {
 		s.loop.Tick()
-		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
-			changed, err := s.reload(ctx)
-			if err != nil {
-				return claimed, err
-			}
-			if changed {
-				notify(s.notified) // Running attempts end with the old dispatcher, then work begins again.
-				return claimed, nil
-			}
+		if changed, err := s.refresh(ctx); changed || err != nil {
+			return claimed, err
 		}
 		if err := s.ensureQuota(ctx); err != nil {
 			return claimed, err
@@ -229,7 +222,10 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 				}
 				continue
 			}
-			urgent = jobs.waitUntil(ctx, s.claimSize(), s.urgent)
+			var changed bool
+			if urgent, changed, err = s.awaitJobs(ctx, jobs); changed || err != nil {
+				return claimed, err
+			}
 			continue
 		}
 		for _, j := range found {
@@ -240,6 +236,22 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		}
 	}
 	return claimed, nil
+}
+
+// awaitJobs waits until more may be claimed. It reports whether something urgent is the reason, or
+// whether the channel's settings have changed. It reads the channel meanwhile, because another
+// instance may learn that it is paused.
+func (s *sender) awaitJobs(ctx context.Context, jobs *jobQueue) (urgent, changed bool, err error) {
+	for ctx.Err() == nil {
+		ready, urgent := jobs.waitUntil(ctx, s.claimSize(), s.urgent)
+		if ready {
+			return urgent, false, nil
+		}
+		if changed, err := s.refresh(ctx); changed || err != nil {
+			return false, changed, err
+		}
+	}
+	return false, false, nil
 }
 
 // claim claims deliveries when it is the organization's turn.

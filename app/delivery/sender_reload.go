@@ -46,6 +46,18 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	return s.stale, nil
 }
 
+// refresh reads the channel again if it was read too long ago. It reports whether its settings have
+// changed: then running attempts end with the old dispatcher, and work begins again.
+func (s *sender) refresh(ctx context.Context) (changed bool, err error) {
+	if s.worker.clock.Now().Sub(s.checked) < refreshInterval {
+		return false, nil
+	}
+	if changed, err = s.reload(ctx); changed {
+		notify(s.notified)
+	}
+	return changed, err
+}
+
 // renew reads the channel, and what the messages of the last turn shared, before they are too old,
 // so that the next message does not wait for that.
 func (s *sender) renew(ctx context.Context) {

@@ -201,7 +201,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		switch {
 		case !a.attempted:
 		case a.responds:
-			g.breaker.succeeded()
+			g.breaker.succeeded(now)
 		default:
 			g.breaker.failed(now)
 			g.failure = a.failure
