@@ -109,8 +109,8 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 		auth mail.Auth
 		open bool // sends the password in the clear
 	}{
-		{"SCRAM-SHA-256", mail.ScramSHA256Auth(s.username, s.password), false},
-		{"SCRAM-SHA-1", mail.ScramSHA1Auth(s.username, s.password), false},
+		{"SCRAM-SHA-256", &scram{Auth: mail.ScramSHA256Auth(s.username, s.password)}, false},
+		{"SCRAM-SHA-1", &scram{Auth: mail.ScramSHA1Auth(s.username, s.password)}, false},
 		{"PLAIN", mail.PlainAuth("", s.username, s.password, s.host, false), true},
 		{"LOGIN", mail.LoginAuth(s.username, s.password, s.host, false), true},
 		{"CRAM-MD5", mail.CRAMMD5Auth(s.username, s.password), false},

@@ -39,6 +39,7 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 // mailServer is a mail server built on a library with TLS and logins.
 type mailServer struct {
 	mechanisms []string
+	scram      []string // the iterations that it asks for, one after the other
 
 	mu        sync.Mutex
 	messages  int
@@ -71,6 +72,8 @@ func (s *session) Auth(mechanism string) (sasl.Server, error) {
 		return sasl.NewPlainServer(func(_, username, password string) error { return check(username, password) }), nil
 	case "LOGIN":
 		return &loginServer{check: check}, nil
+	case "SCRAM-SHA-256":
+		return &scramServer{password: "right", asks: s.server.scram}, nil
 	}
 	return nil, gosmtp.ErrAuthUnknownMechanism
 }
