@@ -4,7 +4,8 @@ import "time"
 
 // Limits of a breaker.
 const (
-	breakerFailures   = 5 // failures of the channel in a row that open it
+	breakerFailures   = 5                // failures of the channel in a row that open it
+	breakerSpan       = 30 * time.Second // or fewer failures in a row that are so far apart
 	breakerFirst      = 5 * time.Second
 	breakerMax        = time.Minute
 	maxRequestedPause = time.Hour // the longest pause that a provider may ask for
@@ -48,7 +49,8 @@ func (b *breaker) failed(now time.Time) {
 		b.since = now
 	}
 	b.last = now
-	if b.failures < breakerFailures && !b.onTrial() || now.Before(b.until) {
+	few := b.failures < breakerFailures && now.Sub(b.since) < breakerSpan
+	if few && !b.onTrial() || now.Before(b.until) {
 		return
 	}
 	b.pause = min(max(2*b.pause, breakerFirst), breakerMax)

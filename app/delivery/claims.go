@@ -95,30 +95,28 @@ func (c *claims) classify(claimed []deliveries.Job, known map[deliveries.ID]bool
 	return fresh, done
 }
 
-// wait waits until there may be something to claim. It reports false when nothing is held any more,
-// or when ctx ends.
-func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
+// wait waits until there may be something to claim, and no longer than longest. It reports false
+// when nothing is held any more, or when ctx ends.
+func (c *claims) wait(ctx context.Context, notified <-chan struct{}, longest time.Duration) bool {
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
 	for len(c.ids()) > 0 {
-		timer := time.NewTimer(refreshInterval)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return false
 		case <-notified:
-			timer.Stop()
 			return true
 		case <-timer.C:
 			return true
 		case <-c.empty: // Or it was empty before the last claim.
-			timer.Stop()
 		}
 	}
 	return false
 }
 
-// waitFewer waits until fewer deliveries wait for their attempt, for refreshInterval at most, or
-// until ctx ends.
-func (c *claims) waitFewer(ctx context.Context) { pace.Pause(ctx, refreshInterval, c.fewer) }
+// waitFewer waits until fewer deliveries wait for their attempt, no longer than longest, or until
+// ctx ends.
+func (c *claims) waitFewer(ctx context.Context, longest time.Duration) { pace.Pause(ctx, longest, c.fewer) }
 
 // begin records that the attempt at a delivery has begun.
 func (c *claims) begin(id deliveries.ID) {

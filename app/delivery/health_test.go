@@ -75,6 +75,31 @@ func TestWorkerReportsOutages(t *testing.T) {
 		})
 	})
 
+	for name, pause := range map[string]time.Duration{"FewFailuresInAMinuteAreAnOutage": 10 * time.Second, "FewFailuresInAnHourAreAnOutage": 20 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(1, nil)
+				var attempts atomic.Int32
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					attempts.Add(1)
+					return deliveries.Unreachable("no such host")
+				}}
+				set := settings()
+				set.Retry.Base = pause
+				work(t, q, d, plainComposer{}, set, func() {
+					for len(q.reportedOutages()) == 0 && attempts.Load() < 5 {
+						let(time.Second)
+					}
+				})
+				reported := q.reportedOutages()
+				require.Len(t, reported, 1)
+				assert.Equal(t, "no such host", reported[0].Error)
+				assert.LessOrEqual(t, attempts.Load(), int32(4))
+			})
+		})
+	}
+
 	t.Run("OutagesOfOthersAreClearedAgain", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

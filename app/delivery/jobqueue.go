@@ -69,10 +69,10 @@ func (q *jobQueue) length() int {
 }
 
 // waitUntil waits until at most most jobs are left, or until something urgent is due and the queue
-// is not much longer, for refreshInterval at most. It reports whether more may be claimed, and
+// is not much longer, and no longer than longest. It reports whether more may be claimed, and
 // whether the urgent job is the reason.
-func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}) (ready, interrupted bool) {
-	timer := time.NewTimer(refreshInterval)
+func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}, longest time.Duration) (ready, interrupted bool) {
+	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	for q.length() > most {
 		select {

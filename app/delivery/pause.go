@@ -32,6 +32,13 @@ func (s *sender) pauseTimes() (provider, quota time.Duration) {
 	return max(0, s.breaker.open(now).Sub(now), s.retryAfter.Sub(now)), max(0, s.usedUp.Sub(now))
 }
 
+// failing reports whether the latest attempts failed because of the channel.
+func (s *sender) failing(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.breaker.failures > 0 && now.Sub(s.breaker.last) < channels.OutageExpiry
+}
+
 // onTrial reports whether the next attempt shows if the channel works again.
 func (s *sender) onTrial() bool {
 	s.mu.Lock()

@@ -190,7 +190,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		}
 		size, trial := s.claimable(held), s.onTrial()
 		if size == 0 {
-			held.waitFewer(ctx)
+			held.waitFewer(ctx, s.untilRefresh())
 			continue
 		}
 		switch {
@@ -203,7 +203,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if err != nil {
 			return claimed, err
 		}
-		if len(found) == 0 && !held.wait(ctx, s.notified) {
+		if len(found) == 0 && !held.wait(ctx, s.notified, s.untilRefresh()) {
 			return claimed, nil
 		}
 		if len(found) > 0 {
@@ -217,7 +217,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if !trial {
 			jobs.add(found)
 			if n := len(found); n > 0 && n <= claimFew && n < size {
-				if !held.wait(ctx, s.notified) {
+				if !held.wait(ctx, s.notified, s.untilRefresh()) {
 					return claimed, nil
 				}
 				continue
@@ -243,7 +243,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 // instance may learn that it is paused.
 func (s *sender) awaitJobs(ctx context.Context, jobs *jobQueue) (urgent, changed bool, err error) {
 	for ctx.Err() == nil {
-		ready, urgent := jobs.waitUntil(ctx, s.claimSize(), s.urgent)
+		ready, urgent := jobs.waitUntil(ctx, s.claimSize(), s.urgent, s.untilRefresh())
 		if ready {
 			return urgent, false, nil
 		}

@@ -49,13 +49,18 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 // refresh reads the channel again if it was read too long ago. It reports whether its settings have
 // changed: then running attempts end with the old dispatcher, and work begins again.
 func (s *sender) refresh(ctx context.Context) (changed bool, err error) {
-	if s.worker.clock.Now().Sub(s.checked) < refreshInterval {
+	if s.untilRefresh() > 0 {
 		return false, nil
 	}
 	if changed, err = s.reload(ctx); changed {
 		notify(s.notified)
 	}
 	return changed, err
+}
+
+// untilRefresh returns when the channel is to be read again.
+func (s *sender) untilRefresh() time.Duration {
+	return max(0, refreshInterval-s.worker.clock.Now().Sub(s.checked))
 }
 
 // renew reads the channel, and what the messages of the last turn shared, before they are too old,

@@ -330,11 +330,11 @@ func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 }
 
 // retire removes a sender. It reports false, and does nothing, when the sender was notified in the
-// meantime.
+// meantime, or still counts failures of its channel.
 func (w *Worker) retire(s *sender) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(s.notified) > 0 {
+	if len(s.notified) > 0 || s.failing(w.clock.Now()) {
 		return false
 	}
 	delete(w.senders, s.ref.channel)
