@@ -70,7 +70,7 @@ func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template
 }
 
 // saveTemplate returns channels.ErrNotFound if the owner does not exist, or its project and
-// organization do not have the channel.
+// organization do not have the channel, and events.ErrTemplatesTooLarge.
 func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template, by string) (events.Template, error) {
 	row, err := one[templateRow](t.db(ctx).Raw(`
 		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body, markdown_body)
@@ -85,6 +85,14 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 		text.Subject, text.Text, text.HTML, text.Markdown, o.id, o.app, text.Channel), channels.ErrNotFound)
 	if err != nil {
 		return events.Template{}, err
+	}
+	var together int64
+	if err := t.db(ctx).Raw(`SELECT sum(octet_length(subject) + octet_length(text_body) + octet_length(html_body) + octet_length(markdown_body))
+		FROM templates WHERE `+o.column+" = ?", o.id).Scan(&together).Error; err != nil {
+		return events.Template{}, err
+	}
+	if together > events.MaxTemplates {
+		return events.Template{}, events.ErrTemplatesTooLarge
 	}
 	version := versionRow{TemplateID: row.ID, Version: row.Version, SavedBy: by, SavedAt: t.now(), Subject: row.Subject, TextBody: row.TextBody, HTMLBody: row.HTMLBody,
 		MarkdownBody: row.MarkdownBody}

@@ -84,6 +84,15 @@ func TestNewTemplate(t *testing.T) {
 		assert.Contains(t, complaints(t, events.Event{Schema: `{"properties": {"order": {}}, "additionalProperties": false}`}.CheckTemplate(
 			events.Template{Markdown: "{{contxt.order}}"}, channels.EMAIL, nil)), "markdown")
 	})
+	t.Run("AnEmptyOneIsRefused", func(t *testing.T) {
+		t.Parallel()
+		for _, empty := range []templates.Source{{}, {Subject: " ", Text: "\n", Markdown: "\t"}} {
+			_, err := events.NewTemplate(7, empty)
+			assert.Equal(t, map[string][]string{"text": {"a template needs a subject, a text, HTML or Markdown"}}, complaints(t, err))
+		}
+		_, err := events.NewTemplate(7, templates.Source{Subject: "Hello"})
+		require.NoError(t, err)
+	})
 	t.Run("NULAndInvalidUTF8AreRefused", func(t *testing.T) {
 		t.Parallel()
 		_, err := events.NewTemplate(7, templates.Source{Subject: "a\x00b", Text: "a\xffb", HTML: "a\x00"})

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,11 +13,16 @@ import (
 // MaxVersions is how many versions of a template are kept, the current one included.
 const MaxVersions = 50
 
+// MaxTemplates is the maximum size of all templates of an event, or of a notification, in bytes:
+// they are read together.
+const MaxTemplates = 8 << 20
+
 // Errors of templates.
 var (
-	ErrTemplateNotFound = fault.New(fault.NotFound, "the template does not exist")
-	ErrVersionNotFound  = fault.New(fault.NotFound, "this version of the template does not exist, or is no longer kept")
-	ErrOutdated         = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
+	ErrTemplateNotFound  = fault.New(fault.NotFound, "the template does not exist")
+	ErrVersionNotFound   = fault.New(fault.NotFound, "this version of the template does not exist, or is no longer kept")
+	ErrTemplatesTooLarge = fault.New(fault.Invalid, "the templates of an event, or of a notification, may have 8 MiB together").On("text")
+	ErrOutdated          = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
 )
 
 // Template is the text of a message on one channel. It belongs to an event or to one of its
@@ -47,6 +53,9 @@ func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 	faults.Add("markdown", checkText(says.Markdown, len(says.Markdown)))
 	if len(says.Markdown) > templates.MaxMarkdown { // It is rendered up to so many bytes.
 		faults.Addf("markdown", "is longer than %d KiB", templates.MaxMarkdown>>10)
+	}
+	if strings.TrimSpace(says.Subject+says.Text+says.HTML+says.Markdown) == "" {
+		faults.Addf("text", "a template needs a subject, a text, HTML or Markdown")
 	}
 	if len(faults) == 0 {
 		_, err := templates.Uses(says)

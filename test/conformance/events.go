@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -185,6 +186,20 @@ func eventCases() cases {
 				return tx.Subscriptions().Templates(t.Context(), o.shipped)
 			}), "its notifications have their own")
 			assert.Empty(t, w.templates(t, w.announce(t, o.web, "other")))
+		},
+		"TemplatesOfOneAreLimitedTogether": func(t *testing.T, w *world) {
+			o := w.mine
+			save := func(c channels.ID, size int) error {
+				return w.Store.Update(t.Context(), func(tx ports.Tx) error {
+					_, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: c, HTML: strings.Repeat("é", size/2)}, "eva")
+					return err
+				})
+			}
+			require.NoError(t, save(o.mail.ID, events.MaxTemplates/2))
+			require.NoError(t, save(o.mail.ID, events.MaxTemplates/2+2), "the earlier version does not count")
+			require.ErrorIs(t, save(o.text.ID, events.MaxTemplates/2), events.ErrTemplatesTooLarge)
+			assert.Len(t, w.templates(t, o.order), 1)
+			require.NoError(t, save(o.text.ID, events.MaxTemplates/2-2))
 		},
 		"OneIsDeletedWithItsTemplates": func(t *testing.T, w *world) {
 			e := w.announce(t, w.mine.web, "gone")
