@@ -23,7 +23,9 @@ type Users struct {
 // calls of Create.
 func NewUsers(store ports.Store, workers batch.Workers) *Users {
 	u := &Users{store: store}
-	u.creations = batch.New(workers, u.create, (*createCall).Key)
+	u.creations = batch.New(workers, func(ctx context.Context, org string, calls []*createCall) error {
+		return u.create(ctx, org, calls, nil)
+	}, (*createCall).Key)
 	return u
 }
 
@@ -40,14 +42,23 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enr
 	return c.done, c.done.Err
 }
 
+// Limits of CreateAll, because its results are in memory together.
+const (
+	createSet         = 250     // people read and written at once; each may have 64 KiB of metadata
+	maxResultMetadata = 2 << 20 // bytes of metadata of all results
+)
+
+// ErrResultsTooLarge is the fault of people with too much metadata for one call.
+var ErrResultsTooLarge = fault.New(fault.Invalid, "have more than 2 MiB of metadata together: send them in several calls").On("users")
+
 // CreateAll is Create for several people, in one unit of work, and returns their results in their
-// order. A person who is named again counts once. orgs.ErrNotFound.
+// order. A person who is named again counts once. orgs.ErrNotFound, ErrResultsTooLarge.
 func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
 	calls := make([]*createCall, len(all))
 	for i, e := range all {
 		calls[i] = &createCall{Enrollment: e, by: by}
 	}
-	if err := u.create(ctx, at.Organization, calls); err != nil {
+	if err := u.create(ctx, at.Organization, calls, fitTogether); err != nil {
 		return nil, err
 	}
 	done := make([]users.Enrolled, len(calls))
@@ -55,6 +66,21 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 		done[i] = c.done
 	}
 	return done, nil
+}
+
+// fitTogether returns ErrResultsTooLarge if the results of the calls have too much metadata.
+func fitTogether(calls []*createCall) error {
+	size := 0
+	for _, c := range calls {
+		text, err := c.done.Member.CustomFields.Encode()
+		if err != nil {
+			return err
+		}
+		if size += len(text); size > maxResultMetadata {
+			return ErrResultsTooLarge
+		}
+	}
+	return nil
 }
 
 // createCall is a call of Create under way.
@@ -78,22 +104,32 @@ func (c *createCall) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 	return entry, entry.Action != ""
 }
 
-// create enrolls the people of several calls.
-func (u *Users) create(ctx context.Context, org string, calls []*createCall) error {
-	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
-	for i, c := range calls {
-		b.Enrollments[i] = c.Enrollment
-	}
+// create enrolls the people of several calls. After each set of them, check may refuse all; nil: it
+// does not.
+func (u *Users) create(ctx context.Context, org string, calls []*createCall, check func(done []*createCall) error) error {
 	return u.store.Update(ctx, func(tx ports.Tx) error {
-		done, err := Enroll(ctx, tx, org, b)
-		if err != nil {
-			return err
-		}
 		var entries []audit.Entry
-		for i, c := range calls {
-			c.done = done[i]
-			if e, changed := c.entry(org, done[i]); changed {
-				entries = append(entries, e)
+		for from := 0; from < len(calls); from += createSet {
+			set := calls[from:min(from+createSet, len(calls))]
+			b := users.Batch{Enrollments: make([]users.Enrollment, len(set))}
+			for i, c := range set {
+				b.Enrollments[i] = c.Enrollment
+			}
+			done, err := Enroll(ctx, tx, org, b)
+			if err != nil {
+				return err
+			}
+			for i, c := range set {
+				c.done = done[i]
+				if e, changed := c.entry(org, done[i]); changed {
+					entries = append(entries, e)
+				}
+			}
+			if check == nil {
+				continue
+			}
+			if err := check(calls[:from+len(set)]); err != nil {
+				return err
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)

@@ -52,7 +52,7 @@ var settingsAbout = map[string]words.Phrase{
 // quotaWords describe the quotas.
 var quotaWords = map[quotas.Name]words.Phrase{
 	quotas.Requests: words.Of("Requests a second of one API key"), quotas.OrganizationRequests: words.Of("Requests a second of all API keys"), quotas.Bodies: words.Of("Bytes a second that all API keys send"),
-	quotas.DryRuns: words.Of("Dry runs and previews at once"), quotas.ChannelTests: words.Of("Tests of channels at once"), quotas.ContextSize: words.Of("Bytes of one context"), quotas.Contexts: words.Of("Bytes of all contexts"), quotas.Channels: words.Of("Channels"), quotas.Keys: words.Of("API keys"),
+	quotas.DryRuns: words.Of("Dry runs and previews at once"), quotas.ChannelTests: words.Of("Tests of channels at once"), quotas.LargeAnswers: words.Of("Large answers read at once"), quotas.ContextSize: words.Of("Bytes of one context"), quotas.Contexts: words.Of("Bytes of all contexts"), quotas.Channels: words.Of("Channels"), quotas.Keys: words.Of("API keys"),
 	quotas.Lists: words.Of("Distribution lists"), quotas.Groups: words.Of("Groups"), quotas.Projects: words.Of("Projects"), quotas.Applications: words.Of("Applications"), quotas.Events: words.Of("Events"), quotas.Imports: words.Of("Imports under way"),
 }
 

@@ -170,7 +170,7 @@ func (a *API) wrap(r Route) echo.HandlerFunc {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes are frequent.
 		ctx, cancel := a.withTimeout(c.Request().Context())
 		defer cancel()
-		in := call{Context: c, api: a, ctx: ctx, hasETag: a.readable[r.Path].handle != nil, reserved: new(int64)}
+		in := call{Context: c, api: a, ctx: ctx, hasETag: a.readable[r.Path].handle != nil, reserved: &reservation{}}
 		defer a.bodyMemory.release(in.reserved)
 		if r.Grant != "" {
 			leave, err := in.enter()

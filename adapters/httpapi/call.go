@@ -36,7 +36,7 @@ type call struct {
 	key access.Key
 
 	place    *admission.Place // among the calls in progress; nil: there is no limit
-	reserved *int64           // memory reserved in api.bodyMemory for the body
+	reserved *reservation     // memory reserved in api.bodyMemory for the body
 
 	hasETag  bool             // GET of the path has an ETag
 	rawBody  *[]byte          // the body, if it was read already; nil: it was not
@@ -109,11 +109,7 @@ func (c call) read(limit int64) ([]byte, error) {
 	if err := c.api.guard.countBody(c.key, int(announced), c.Response().Header()); err != nil {
 		return nil, err
 	}
-	text, err := c.receive(limit)
-	if err == nil && announced == 0 { // Its length was not announced.
-		err = c.api.guard.countBody(c.key, len(text), c.Response().Header())
-	}
-	return text, err
+	return c.receive(limit)
 }
 
 // object reads a body that must be a JSON object. Its Err must be checked before anything is done
@@ -160,8 +156,16 @@ func (c call) answer(status int, v any) error {
 	return c.respond(status, b.Bytes())
 }
 
-// writeBody sends a complete response.
+// writeBody sends a complete response. A large one counts, because it is in memory until the client
+// has read it. Other methods than GET have changed something and are not refused.
 func (c call) writeBody(status int, contentType string, body []byte) error {
+	if len(body) >= flushAt && c.Request().Method == http.MethodGet {
+		done, err := c.api.guard.beginLargeAnswer(c.key)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
 		return undelivered(err)

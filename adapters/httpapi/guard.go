@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -41,6 +43,9 @@ type guard struct {
 	failureLimit         float64                           // failed authentications per second and client address
 	failures             *throttle.Throttle[netip.Prefix]
 	links                *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
+
+	mu         sync.Mutex
+	largeAnswers map[string]int // answers being sent, by organization slug
 }
 
 func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
@@ -52,6 +57,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 		failureLimit:         o.AuthFailureLimit,
 		failures:             throttle.New[netip.Prefix](o.AuthFailureLimit, maxAddresses, clock.Now),
 		links:                throttle.New[[sha256.Size]byte](linkLimit, maxLinks, clock.Now),
+		largeAnswers:           map[string]int{},
 	}
 }
 
@@ -148,6 +154,28 @@ func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 		return quotas.Refuse(quotas.Bodies, limit, wait)
 	}
 	return nil
+}
+
+// beginLargeAnswer counts a large answer that is being sent to the key's organization until done, or
+// refuses it.
+func (g *guard) beginLargeAnswer(key access.Key) (done func(), err error) {
+	org := key.Scope.Organization
+	if org == "" {
+		return func() {}, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.quotas.With(key.Quotas).Allows(quotas.LargeAnswers, int64(g.largeAnswers[org])+1, time.Second); err != nil {
+		return nil, err
+	}
+	g.largeAnswers[org]++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.largeAnswers[org]--; g.largeAnswers[org] == 0 {
+			delete(g.largeAnswers, org)
+		}
+	}, nil
 }
 
 // ParseAuthorization returns the API key in the values of the Authorization header, which must be

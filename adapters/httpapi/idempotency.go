@@ -25,6 +25,9 @@ const (
 	headerReplayed       = "Idempotency-Replayed"
 )
 
+// uncountedAnswer is the size up to which a stored answer does not count as a body, in bytes.
+const uncountedAnswer = 16 << 10
+
 // ownIdempotency returns the POST routes that handle an Idempotency-Key themselves, with the
 // reason. perform does it for the others.
 func ownIdempotency() map[string]string {
@@ -102,6 +105,11 @@ func (a *API) perform(c call, r Route) error {
 			return requests.Answer{}, err
 		}
 		sent = *in.captured
+		if len(sent.Body) > uncountedAnswer { // Else small requests would fill the database.
+			if err := a.guard.countBody(c.key, len(sent.Body), http.Header{}); err != nil {
+				return requests.Answer{}, err
+			}
+		}
 		if secret {
 			return requests.Answer{Status: sent.Status, Body: []byte("null")}, nil
 		}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 const (
@@ -60,13 +61,14 @@ func (c call) receive(limit int64) ([]byte, error) {
 	r := c.Request()
 	text, err := c.readUpTo(http.MaxBytesReader(c.Response().Writer, r.Body, limit), r.ContentLength, limit)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	_, tooMuch := errors.AsType[*quotas.Exceeded](err)
 	switch {
 	case err == nil && c.ctx.Err() == nil:
 		return text, again()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(c.ctx.Err(), context.DeadlineExceeded):
 		c.Response().Header().Set(echo.HeaderConnection, "close")
 		return nil, errSlowBody
-	case tooLarge, errors.Is(err, admission.ErrOverloaded):
+	case tooLarge, tooMuch, errors.Is(err, admission.ErrOverloaded):
 		return nil, err
 	}
 	return nil, fault.Field(jsonbody.Body, "could not be read to its end")
@@ -93,53 +95,85 @@ func (c call) leaveWhileReading() (again func() error) {
 }
 
 // readUpTo reads a body to its end. Memory grows with the received bytes, not with the announced
-// length.
+// length, and bytes that were not announced count when they arrive.
 func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	size := int64(512)
 	if announced > 0 {
 		size = min(announced+1, uncountedBody) // One more byte detects the end.
 	}
-	text := make([]byte, 0, size)
+	text, counted := make([]byte, 0, size), max(0, int(announced))
+	count := func(header http.Header) error {
+		more := len(text) - counted
+		counted = max(counted, len(text))
+		return c.api.guard.countBody(c.key, max(0, more), header)
+	}
 	for {
 		if len(text) == cap(text) {
+			if err := count(http.Header{}); err != nil {
+				return nil, err
+			}
 			grown := min(2*int64(cap(text)), limit+1)
-			if !c.api.bodyMemory.reserve(c.reserved, grown-max(int64(cap(text)), uncountedBody)) {
+			if !c.api.bodyMemory.reserve(c.reserved, c.key.Scope.Organization, grown-max(int64(cap(text)), uncountedBody)) {
 				return nil, admission.ErrOverloaded
 			}
 			text = append(make([]byte, 0, grown), text...)
 		}
 		n, err := body.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
+		if err == nil {
+			continue
+		}
+		refusal := count(c.Response().Header())
 		if errors.Is(err, io.EOF) {
-			return text, nil
+			return text, refusal
 		}
-		if err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 }
 
-// memoryBudget limits the memory of all bodies together.
-type memoryBudget struct{ left atomic.Int64 }
-
-func newMemoryBudget(bodyLimit int64) *memoryBudget {
-	r := &memoryBudget{}
-	r.left.Store(max(totalBodyMemory, 2*bodyLimit))
-	return r
+// memoryBudget limits the memory of all bodies together. An organization may have a part of it
+// while it holds no more than is free, so that one alone has a half. Keys of the whole installation
+// may have all of it.
+type memoryBudget struct {
+	mu   sync.Mutex
+	left int64
+	held map[string]int64 // by organization slug
 }
 
-// reserve reserves bytes and adds them to by. It reports whether there was enough memory left.
-func (r *memoryBudget) reserve(by *int64, bytes int64) bool {
+// reservation is the memory reserved for one body.
+type reservation struct {
+	organization string
+	bytes        int64
+}
+
+func newMemoryBudget(bodyLimit int64) *memoryBudget {
+	return &memoryBudget{left: max(totalBodyMemory, 2*bodyLimit), held: map[string]int64{}}
+}
+
+// reserve reserves bytes for an organization and adds them to r. It reports whether there was
+// enough memory left.
+func (b *memoryBudget) reserve(r *reservation, org string, bytes int64) bool {
 	if bytes <= 0 {
 		return true
 	}
-	if r.left.Add(-bytes) < 0 {
-		r.left.Add(bytes)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes > b.left || org != "" && b.held[org]+bytes > b.left {
 		return false
 	}
-	*by += bytes
+	b.left -= bytes
+	b.held[org] += bytes
+	r.organization = org
+	r.bytes += bytes
 	return true
 }
 
-// release releases the bytes in by.
-func (r *memoryBudget) release(by *int64) { r.left.Add(*by) }
+// release releases the memory of a body.
+func (b *memoryBudget) release(r *reservation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += r.bytes
+	if b.held[r.organization] -= r.bytes; b.held[r.organization] == 0 {
+		delete(b.held, r.organization)
+	}
+}

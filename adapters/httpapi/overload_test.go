@@ -18,6 +18,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 const (
@@ -162,4 +163,66 @@ func TestBodyMemoryLimit(t *testing.T) {
 	<-waits
 	close(until)
 	assert.Equal(t, http.StatusBadRequest, <-ended, "there is room again")
+}
+
+// TestBodyMemoryOfAnOrganization checks that the bodies of one organization leave memory for those
+// of others.
+func TestBodyMemoryOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20
+	f := newFixture(t)
+	waits, until := make(chan struct{}), make(chan struct{})
+	ended := make(chan int, 1000)
+	send := func(key string) (refused bool) {
+		go func() {
+			r := request{method: http.MethodPost, path: "/api/v1/user/acme/", key: key}.build()
+			r.Body, r.ContentLength = io.NopCloser(&endless{most - 1, waits, until}), most
+			w := httptest.NewRecorder()
+			f.ServeHTTP(w, r)
+			ended <- w.Code
+		}()
+		select {
+		case <-waits:
+			return false
+		case status := <-ended:
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			return true
+		}
+	}
+	n := 0
+	for !send(acmeKey) {
+		n++
+		require.Less(t, n, 100, "there is an end")
+	}
+	assert.InDelta(t, 32, n, 1)
+	assert.False(t, send(fullKey), "there is room for others")
+	close(until)
+	for range n + 1 {
+		require.Equal(t, http.StatusBadRequest, <-ended)
+	}
+	until = make(chan struct{})
+	assert.False(t, send(acmeKey), "there is room again")
+	close(until)
+	<-ended
+}
+
+// TestBrokenBodiesCount checks that the bytes of a body count if their number was not announced and
+// the body breaks off.
+func TestBrokenBodiesCount(t *testing.T) {
+	t.Parallel()
+	const size = 100_000
+	f := newFixture(t, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Bodies: size}) })
+	send := func(bytes int) int {
+		waits, until := make(chan struct{}, 1), make(chan struct{})
+		close(until)
+		r := request{method: http.MethodPost, path: "/api/v1/user/acme/", key: acmeKey}.build()
+		r.Body, r.ContentLength = io.NopCloser(&endless{bytes, waits, until}), -1
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		return w.Code
+	}
+	require.Equal(t, http.StatusBadRequest, send(size))
+	assert.Equal(t, http.StatusTooManyRequests, f.do(request{method: http.MethodPost, path: "/api/v1/user/acme/", key: acmeKey, body: `{"email":1}`}).Code)
+	f.clock.Advance(time.Second)
+	assert.Equal(t, http.StatusTooManyRequests, send(2*size), "the quota ends a body that is still arriving")
 }

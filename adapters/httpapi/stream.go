@@ -21,6 +21,7 @@ const (
 	maxLimit  = 1_000    // the largest ?limit=
 	batchSize = 1_000    // the default number of entries fetched at once
 	flushAt   = 64 << 10 // the minimum size of a sent chunk, in bytes
+	pageBytes = 1 << 20  // the size at which a page ends before it is full, in bytes
 )
 
 // listing defines how a list is fetched and encoded.
@@ -79,8 +80,8 @@ func (l listing[T]) send(c call) error {
 		}
 	}
 	c.Response().Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
-	out := array{Buffer: buffers.Get().(*bytes.Buffer)}
-	defer release(out.Buffer)
+	out := array{Buffer: buffers.Get().(*bytes.Buffer), begin: func() (func(), error) { return c.api.guard.beginLargeAnswer(c.key) }}
+	defer out.close()
 	switch {
 	case params.limit > 0:
 		return l.sendPage(c, &out, params)
@@ -179,7 +180,8 @@ func (l listing[T]) tryFetch(ctx context.Context, c call, after int64) (r fetche
 	return r
 }
 
-// sendPage sends at most limit entries. It buffers them, because the Link header comes first.
+// sendPage sends at most limit entries, and fewer if they are large. It buffers them, because the
+// Link header comes first.
 func (l listing[T]) sendPage(c call, out *array, params pageParameters) error {
 	after, left := params.after, params.limit
 	for read := 1; ; read++ {
@@ -195,7 +197,7 @@ func (l listing[T]) sendPage(c call, out *array, params pageParameters) error {
 			return err
 		}
 		for _, e := range s.entries {
-			if left == 0 {
+			if left == 0 || out.Len() >= pageBytes && !l.once {
 				c.linkNext(after, params.limit, l.filters)
 				return out.finish(c)
 			}
@@ -278,6 +280,11 @@ func (l listing[T]) countEntries(c call) (n int, more bool, err error) {
 type array struct {
 	*bytes.Buffer
 	started bool
+
+	// begin counts the array when it becomes large. done ends what begin began; nil: it is not
+	// large.
+	begin func() (done func(), err error)
+	done  func()
 }
 
 func (a *array) add(row any) error {
@@ -287,7 +294,20 @@ func (a *array) add(row any) error {
 		a.WriteByte('[')
 		a.started = true
 	}
-	return encode(a.Buffer, row)
+	if err := encode(a.Buffer, row); err != nil || a.Len() < flushAt || a.done != nil {
+		return err
+	}
+	var err error
+	a.done, err = a.begin()
+	return err
+}
+
+// close releases the buffer and the place of the array.
+func (a *array) close() {
+	release(a.Buffer)
+	if a.done != nil {
+		a.done()
+	}
 }
 
 func (a *array) finish(c call) error {

@@ -24,6 +24,7 @@ const (
 	Bodies               Name = "body_rate_limit"         // bytes a second of the bodies that all API keys of an organization send
 	DryRuns              Name = "dry_run_limit"           // dry runs and previews of an organization that are under way at once
 	ChannelTests         Name = "channel_test_limit"      // tests of an organization's channels that are under way at once
+	LargeAnswers           Name = "large_answer_limit"        // large answers that are being sent to an organization at once
 	ContextSize          Name = "context_limit"           // bytes of the context of one occurrence
 	Contexts             Name = "context_storage_limit"   // bytes of the contexts of all occurrences of an organization that are kept
 	Channels             Name = "channel_limit"           // channels of an organization and its projects
@@ -46,7 +47,7 @@ const (
 // Names returns every quota that an organization may have for itself, in the order in which they
 // are documented.
 func Names() []Name {
-	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ChannelTests, ContextSize, Contexts, Channels, Keys, Lists, Groups, Projects, Applications, Events, Imports}
+	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ChannelTests, LargeAnswers, ContextSize, Contexts, Channels, Keys, Lists, Groups, Projects, Applications, Events, Imports}
 }
 
 // Limits are the limits of quotas. A quota that is missing, or 0, has no limit.
@@ -130,6 +131,8 @@ func sentence(n Name) string {
 		return "an organization may have %s dry runs and previews under way at once"
 	case ChannelTests:
 		return "an organization may have %s tests of channels under way at once"
+	case LargeAnswers:
+		return "an organization may read %s large answers at once"
 	case ContextSize:
 		return "the context is larger than %s bytes"
 	case Contexts:

@@ -3,6 +3,8 @@ package contract_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,6 +68,24 @@ func TestBulk(t *testing.T) {
 			for _, r := range read[bulkAnswer](w.post(bulkPath, body).is(http.StatusOK)).Results {
 				assert.Equal(w, http.StatusOK, r.Status)
 			}
+		})
+	}))
+
+	t.Run("TooMuchMetadataIsRefusedAsAWhole", both(func(w *world) {
+		large := object{"email": "anna@example.org", "custom_fields": object{"x": strings.Repeat("x", 60_000)}}
+		w.post(usersPath, large).is(http.StatusCreated)
+		people := list{object{"email": "new@example.org"}}
+		for range 34 { // less than 2 MiB
+			people = append(people, object{"email": "anna@example.org"})
+		}
+		w.post(bulkPath, object{"users": append(slices.Clone(people), object{"email": "other@example.org"})}).is(http.StatusOK)
+		w.unchanged(func() {
+			for len(people) < 1_000 {
+				people = append(people, object{"email": fmt.Sprintf("new%d@example.org", len(people))})
+			}
+			people[999] = object{"email": "anna@example.org"}
+			refused := read[problem](w.post(bulkPath, object{"users": people}).is(http.StatusBadRequest))
+			assert.Equal(w, []string{"have more than 2 MiB of metadata together: send them in several calls"}, refused.Errors["users"])
 		})
 	}))
 

@@ -120,6 +120,17 @@ func TestRateLimit(t *testing.T) {
 		second.post(path, chunked(large)).is(http.StatusCreated)
 	}, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Bodies: 1000}) }))
 
+	t.Run("StoredAnswersCountAsBodies", both(func(w *world) {
+		m := w.as(w.issue(scope("acme"), access.FullAccess))
+		w.post(usersPath, object{"email": "anna@example.org", "custom_fields": object{"x": strings.Repeat("x", 60_000)}}).is(http.StatusCreated)
+		again := object{"email": "anna@example.org"}
+		m.with("Idempotency-Key", "1").post(usersPath, again).is(http.StatusOK)
+		w.unchanged(func() {
+			a := m.with("Idempotency-Key", "2").post(usersPath, again).is(http.StatusTooManyRequests)
+			require.Equal(w, "body_rate_limit", read[problem](a).Quota)
+		})
+	}, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Bodies: 70_000}) }))
+
 	t.Run("IsInEveryResponseToAKey", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.OrganizationRead))
 		for i, path := range []string{"/api/o/acme/", "/api/o/globex/", "/api/o/acme/p/none/"} {

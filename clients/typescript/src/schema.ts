@@ -4932,7 +4932,7 @@ export interface components {
          * @example 12
          */
         OccurrenceID: number;
-        /** @description How many items one page holds. Without it the whole array is sent. */
+        /** @description The most items that one page holds. Without it the whole array is sent. */
         Limit: number;
         /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
         After: number;
@@ -5135,7 +5135,7 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -5423,7 +5423,7 @@ export interface operations {
     listAddresses: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -5547,7 +5547,7 @@ export interface operations {
     listDistributionLists: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -5898,7 +5898,7 @@ export interface operations {
     listRecipients: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -5967,7 +5967,7 @@ export interface operations {
     listApplications: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -6444,7 +6444,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -6688,7 +6688,7 @@ export interface operations {
     listOccurrences: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -6885,7 +6885,7 @@ export interface operations {
             query?: {
                 /** @description Only deliveries in this state. */
                 state?: components["schemas"]["DeliveryState"];
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -7021,7 +7021,7 @@ export interface operations {
     listNotifications: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -7343,7 +7343,7 @@ export interface operations {
     listOrganizationChannels: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -7464,7 +7464,7 @@ export interface operations {
     listProjects: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -7682,7 +7682,7 @@ export interface operations {
     listProjectChannels: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -7960,7 +7960,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -9046,7 +9046,7 @@ export interface operations {
     listGroups: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -9431,7 +9431,7 @@ export interface operations {
     listKeys: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -9953,7 +9953,7 @@ export interface operations {
     listMemberships: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -10154,7 +10154,7 @@ export interface operations {
     listOrganizations: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
@@ -10598,7 +10598,7 @@ export interface operations {
     listRoles: {
         parameters: {
             query?: {
-                /** @description How many items one page holds. Without it the whole array is sent. */
+                /** @description The most items that one page holds. Without it the whole array is sent. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
