@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
@@ -33,7 +34,7 @@ type channelsView struct {
 // newChannelCard returns the card of a channel. If several instances report an outage, the card
 // shows the longest one.
 func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
-	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", StateText: words.Of("working")}
+	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), StateText: words.Of("active")}
 	for i, o := range ch.Outages {
 		if i == 0 || o.Since.Before(card.Outage.Since) {
 			card.Outage = o
@@ -52,11 +53,24 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 		card.State, card.StateText = "failing", words.Of("failing")
 	case !ch.UsedUp.IsZero():
 		card.State, card.StateText = "failing", words.Of("quota used up")
+	case card.sends():
+		card.State, card.StateText = "active", words.Of("working")
 	}
 	if n := len(ch.Outages); ch.Active && n > 0 {
 		card.StateText = words.Of("%s on %s", card.StateText, words.Of("%d instances", n))
 	}
 	return card
+}
+
+// sends reports whether the channel sent something in the latest of the shown hours in which
+// deliveries ended.
+func (v *channelCard) sends() bool {
+	for _, h := range slices.Backward(v.Hours) {
+		if h.Sent+h.Failed > 0 {
+			return h.Sent > 0
+		}
+	}
+	return false
 }
 
 // draw adds the bars of the sparkline: all finished deliveries, and in front of them the failed

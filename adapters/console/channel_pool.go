@@ -35,7 +35,11 @@ func (v channelView) PoolMembers() []poolMemberView {
 	var all []poolMemberView
 	for _, h := range channels.PoolHealth(v.Members, v.Now) {
 		state := memberStates[h.State]
-		all = append(all, poolMemberView{h, state.text, state.class})
+		view := poolMemberView{h, state.text, state.class}
+		if h.State == channels.MemberWorks && !h.Measured { // Nothing shows that it sends.
+			view.Class = ""
+		}
+		all = append(all, view)
 	}
 	return all
 }

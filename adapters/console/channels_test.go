@@ -141,7 +141,7 @@ func TestChannelsOfAProject(t *testing.T) {
 		path := created(b, atAcme+"p/shop/", "name", "mail", "preferred", "true", "active", "true", "settings.host", "h")
 		assert.Regexp(f, `^/console/o/acme/p/shop/channels/\d+/$`, path)
 		list := b.get(atAcme + "p/shop/channels/").text()
-		assert.Contains(f, list, "mail working E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting.")
+		assert.Contains(f, list, "mail active E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting.")
 		assert.Equal(f, []string{"channel.create acme/p/shop/c/mail"}, f.actions(1))
 		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, b.get(atAcme+"p/shop/channels/").text(), "mail inactive E-mail through a mail server EMAIL by smtp Nothing is waiting.")

@@ -59,6 +59,34 @@ func (p progressView) Percent() int {
 	return p.Finished * 100 / p.Total
 }
 
+// StateClass returns the CSS class of the state. Green means sent: with failures, or if nothing was
+// sent, it is not green.
+func (p progressView) StateClass() string {
+	switch {
+	case p.State != app.Done:
+		return string(p.State)
+	case p.Counts[deliveries.Failed] > 0:
+		return string(deliveries.Failed)
+	case p.Counts[deliveries.Sent] > 0:
+		return string(app.Done)
+	}
+	return ""
+}
+
+// StateText returns the state to show: of a finished occurrence, what became of it.
+func (p progressView) StateText() any {
+	failed, sent := p.Counts[deliveries.Failed] > 0, p.Counts[deliveries.Sent] > 0
+	switch {
+	case p.State != app.Done, sent && !failed:
+		return p.State
+	case sent:
+		return words.Of("partly failed")
+	case failed:
+		return deliveries.Failed
+	}
+	return words.Of("nothing sent")
+}
+
 // Live reports whether the progress can still change.
 func (p progressView) Live() bool {
 	return p.State != app.Done && (p.State != app.Cancelled || p.Finished < p.Total)

@@ -167,6 +167,18 @@ type explainedCandidate struct {
 	Delivery *deliveries.Delivery // of this candidate; nil: none was created
 }
 
+// Class returns the CSS class of the summary, which is about the delivery that came furthest.
+func (v explanationView) Class() string {
+	d, _ := deliveries.Furthest(v.Deliveries)
+	switch {
+	case d.State == deliveries.Sent:
+		return "notice"
+	case d.State == deliveries.Failed, d.Waiting.For == deliveries.ForChannel:
+		return "warning"
+	}
+	return "remark"
+}
+
 func (c call) explain() error {
 	id := web.ID[events.OccurrenceID](c, "id")
 	v := explanationView{ID: id, User: c.QueryParam("user")}

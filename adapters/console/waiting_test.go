@@ -23,14 +23,7 @@ import (
 // another one, and returns it.
 func (f *fixture) breaks() channels.Channel {
 	f.Helper()
-	var c channels.Channel
-	f.update(func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(f.Context(), "acme")
-		if err == nil {
-			c, err = tx.Channels().Find(f.Context(), org.ID, 0, "mail")
-		}
-		return err
-	})
+	c := f.mail()
 	now := f.clock.Now()
 	require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: c.ID, Instance: "a", Since: now.Add(-time.Minute), Last: now,
 		Until: now.Add(time.Minute), Error: "421 <no> service"}))
@@ -144,7 +137,7 @@ func TestChannelQuota(t *testing.T) {
 		assert.Contains(f, b.get(path).text(), "Quota 0 of 2,000 used today, 0 of 30,000 used this month (UTC)")
 		list := "/console/o/acme/channels/"
 		for range 2 { // The second one finds nothing.
-			assert.Contains(f, b.get(list).body, `<span class="state active">working</span>`)
+			assert.Contains(f, b.get(list).body, `<span class="state">active</span>`, "nothing was sent so far")
 			assert.NotContains(f, b.get(path).text(), "used up")
 			_, err := f.store.Queue().TakeQuota(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
 			require.NoError(f, err)

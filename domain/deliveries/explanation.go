@@ -57,8 +57,8 @@ func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 // deliveries that were made, of several the one that came furthest; else the gates that are closed
 // now.
 func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
-	if len(made) > 0 {
-		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()
+	if d, some := Furthest(made); some {
+		return d.sentence()
 	}
 	if !o.Cancelled.IsZero() {
 		return "No delivery was made: the occurrence was cancelled."
@@ -80,6 +80,14 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
 	}
 	return fmt.Sprintf("No delivery was made: %s.", reason)
+}
+
+// Furthest returns the delivery that came furthest; it reports false when none was made.
+func Furthest(made []Delivery) (furthest Delivery, some bool) {
+	if len(made) == 0 {
+		return furthest, false
+	}
+	return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }), true
 }
 
 // rank orders states by how well they answer whether a message arrived.
