@@ -58,6 +58,19 @@ func TestWaitingDeliveries(t *testing.T) {
 
 		assert.Contains(f, b.get(one).text(), "waits for its turn: it goes next")
 
+		for _, path := range append(pages[2:3:3], pages[4]) {
+			assert.NotContains(f, b.get(path).text(), "Attempts: ", "%s: none was made", path)
+		}
+		layouts := map[bool]string{false: "2006-01-02 15:04:05 UTC", true: time.RFC3339}
+		again := f.clock.Now().Add(time.Hour)
+		f.ends(deliveries.Outcome{State: deliveries.Retrying, Attempts: 2, Next: again, Error: "451 later"})
+		for i, said := range map[int]string{0: "retrying 2 451 later ; waits for the next attempt", 1: "waits for the next attempt", 2: "Attempts 2 ", 3: "Attempts 2 ", 4: "Attempts: 2 "} {
+			page := b.get(pages[i]).text()
+			assert.Contains(f, page, said, pages[i])
+			assert.Contains(f, page, "the next attempt, at "+again.UTC().Format(layouts[i == 3]), pages[i])
+		}
+		f.clock.Advance(time.Hour)
+
 		f.breaks()
 		for i, path := range pages {
 			page := b.get(path).is(f.T, http.StatusOK)
