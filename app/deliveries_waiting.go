@@ -57,7 +57,7 @@ type ChannelWait struct {
 // blocks reports whether nothing is sent until something else has changed, so that the rate so far
 // does not predict the end.
 func (h ChannelWait) blocks() bool {
-	return h.For == deliveries.ForQuota || h.For == deliveries.ForChannel
+	return h.For == deliveries.ForQuota || h.For == deliveries.ForChannel || h.For == deliveries.ForLimit && !h.Until.IsZero()
 }
 
 // waitsRead is how many deliveries in each state are read to find out what an occurrence waits for.

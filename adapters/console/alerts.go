@@ -53,6 +53,9 @@ func (c call) channelAlerts(org string, a app.Attention) (all []alert) {
 		reported[o.Channel] = true
 		down := alert{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: words.Of("down for"), Since: o.Since, Age: formatAge(now.Sub(o.Since)), Reason: o.Error,
 			Actions: c.channelActions(org, o.ProjectSlug, o.Channel)}
+		if o.ForAll && o.Paused(now) {
+			down.State, down.Text = "waiting", words.Of("paused by its provider for")
+		}
 		if i := slices.IndexFunc(a.Backlogs, func(b statistics.Backlog) bool { return b.Channel == o.Channel }); i >= 0 {
 			down.Impact = waitingOf(a, a.Backlogs[i])
 		}

@@ -21,6 +21,8 @@ type channelCard struct {
 	Failed    int
 	Sparkline []column  // of the sparkline: a bar for each hour
 	Next      time.Time // when a paused channel is tried again; zero: it is not paused
+	Failing   int       // instances on which it fails
+	Asked     bool      // its provider asked for the pause
 }
 
 // channelsView is the channels of an organization or of a project.
@@ -39,25 +41,33 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 		if i == 0 || o.Since.Before(card.Outage.Since) {
 			card.Outage = o
 		}
-		if o.Paused(now) && (card.Next.IsZero() || o.Until.Before(card.Next)) {
+		if !o.ForAll {
+			card.Failing++
+		}
+		if o.Paused(now) && !o.ForAll && (card.Next.IsZero() || o.Until.Before(card.Next)) {
 			card.Next = o.Until
 		}
+	}
+	if pause, asked := ch.RequestedPause(now); asked {
+		card.Next, card.Asked = pause.Until, true
 	}
 	card.draw()
 	switch {
 	case !ch.Active:
 		card.State, card.StateText = "", words.Of("inactive")
+	case card.Asked:
+		card.State, card.StateText = "waiting", words.Of("paused by its provider")
 	case !card.Next.IsZero():
 		card.State, card.StateText = "failing", words.Of("paused")
-	case len(ch.Outages) > 0:
+	case card.Failing > 0:
 		card.State, card.StateText = "failing", words.Of("failing")
 	case !ch.UsedUp.IsZero():
 		card.State, card.StateText = "failing", words.Of("quota used up")
 	case card.sends():
 		card.State, card.StateText = "active", words.Of("working")
 	}
-	if n := len(ch.Outages); ch.Active && n > 0 {
-		card.StateText = words.Of("%s on %s", card.StateText, words.Of("%d instances", n))
+	if ch.Active && card.Failing > 0 && !card.Asked {
+		card.StateText = words.Of("%s on %s", card.StateText, words.Of("%d instances", card.Failing))
 	}
 	return card
 }

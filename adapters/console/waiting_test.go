@@ -238,3 +238,43 @@ func TestCancelAndRetryAfterTheEnd(t *testing.T) {
 		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusBadRequest)
 	})
 }
+
+// TestRequestedPause checks that a pause that a provider asked for is not shown as a failure.
+func TestRequestedPause(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.addToList("ada")
+		id := f.newOccurrence()
+		pages := f.messagePages(id, f.delivery(id))
+		now := f.clock.Now()
+		until := now.Add(time.Minute)
+		require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: f.mail().ID, Instance: "a", Since: now, Last: now, Until: until,
+			ForAll: true, Error: "429 slow <down>"}))
+		b := f.as(f.operator("bob", users.RoleViewer))
+		said := "waits for the provider, which asked for a pause until " + until.UTC().Format("2006-01-02 15:04:05 UTC") + " : 429 slow <down>"
+		for name, path := range pages {
+			page := b.get(path).is(f.T, http.StatusOK)
+			assert.NotContains(f, page.text(), "has failed since", name)
+			assert.NotContains(f, page.body, `class="state failing"`, name)
+			assert.Empty(f, green.FindAllString(told(f.T, b, name, path), -1), name)
+			switch name {
+			case "occurrence", "progress", "delivery", "user":
+				assert.Contains(f, page.text(), said, name)
+			case "explain":
+				assert.Contains(f, page.text(), "waits for the provider, which asked for a pause until "+until.UTC().Format(time.RFC3339)+": 429 slow <down>")
+			case "channel":
+				assert.Contains(f, page.text(), "Health paused by its provider until "+until.UTC().Format("2006-01-02 15:04:05 UTC"))
+			case "channels":
+				assert.Contains(f, page.body, `<span class="state waiting">paused by its provider</span>`)
+			}
+		}
+		assert.Contains(f, b.get("/console/o/acme/").text(), "paused by its provider for")
+
+		f.clock.Advance(time.Minute)
+		assert.Contains(f, b.get(pages["occurrence"]).text(), "waits for its turn")
+		assert.Contains(f, b.get(pages["channels"]).body, `<span class="state">active</span>`)
+		assert.Contains(f, b.get(pages["channel"]).text(), "Health OK")
+		assert.NotContains(f, b.get("/console/o/acme/").text(), "paused by its provider for")
+	})
+}

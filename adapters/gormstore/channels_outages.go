@@ -18,17 +18,19 @@ type outageRow struct {
 	LastAt    time.Time
 	UntilAt   time.Time
 	LastError string
+	ForAll    bool
 }
 
 // outageColumns are those of outageRow, of channel_troubles t and channels c.
-const outageColumns = "t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error"
+const outageColumns = "t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error, t.for_all"
 
 func (r outageRow) outage() channels.Outage {
 	return channels.Outage{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.UTC(), Last: r.LastAt.UTC(),
-		Until: r.UntilAt.UTC(), Error: r.LastError}
+		Until: r.UntilAt.UTC(), ForAll: r.ForAll, Error: r.LastError}
 }
 
-// Failing returns the oldest outage of each channel.
+// Failing returns the oldest outage of each channel. A pause that the provider asked for counts
+// until it is over.
 func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
 	type failingRow struct {
 		Outage         outageRow `gorm:"embedded"`
@@ -38,9 +40,9 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT `+outageColumns+`, c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
 		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
 		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
-			WHERE f.channel_id = c.id AND f.until_at >= @since ORDER BY f.since, f.instance LIMIT 1)) AS ranked
+			WHERE f.channel_id = c.id AND f.until_at >= @since AND (NOT f.for_all OR f.until_at > @now ) ORDER BY f.since, f.instance LIMIT 1)) AS ranked
 		WHERE nth <= @limit ORDER BY channel_id`,
-		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.OutageExpiry), "limit": limit}), func(row failingRow) channels.Failing {
+		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.OutageExpiry), "now": r.now(), "limit": limit}), func(row failingRow) channels.Failing {
 		return channels.Failing{Outage: row.Outage.outage(), Organization: row.OrganizationID, ProjectSlug: row.Project}
 	})
 }

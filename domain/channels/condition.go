@@ -2,7 +2,6 @@ package channels
 
 import (
 	"cmp"
-	"slices"
 	"time"
 )
 
@@ -15,12 +14,27 @@ type Condition struct {
 	UsedUp    time.Time // nothing is left of the quota until then; zero: not used up
 }
 
-// Outage returns the longest outage of the channel; it reports false when there is none.
+// Outage returns the longest outage of the channel; it reports false when there is none. A pause
+// that the provider asked for is none, because the provider answered.
 func (c Condition) Outage() (longest Outage, failing bool) {
-	if len(c.Outages) == 0 {
-		return longest, false
+	for _, o := range c.Outages {
+		if o.ForAll {
+			continue
+		}
+		if !failing || cmp.Or(o.Since.Compare(longest.Since), cmp.Compare(o.Instance, longest.Instance)) < 0 {
+			longest, failing = o, true
+		}
 	}
-	return slices.MinFunc(c.Outages, func(a, b Outage) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Instance, b.Instance))
-	}), true
+	return longest, failing
+}
+
+// RequestedPause returns the longest pause that the provider asked for and that is not over; it
+// reports false when there is none.
+func (c Condition) RequestedPause(now time.Time) (longest Outage, paused bool) {
+	for _, o := range c.Outages {
+		if o.ForAll && o.Paused(now) && o.Until.After(longest.Until) {
+			longest, paused = o, true
+		}
+	}
+	return longest, paused
 }

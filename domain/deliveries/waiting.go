@@ -15,7 +15,7 @@ const (
 	ForSchedule Cause = "scheduled"            // the time at which its occurrence is to be sent
 	ForChannel  Cause = "channel not working"  // the channel to work again
 	ForAttempt  Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
-	ForLimit    Cause = "limit of the channel" // the rate limit of the channel
+	ForLimit    Cause = "limit of the channel" // the rate limit of the channel, or a pause that its provider asked for
 	ForQuota    Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
 	ForWorker   Cause = "its turn"             // a worker to take it
 	ForAnswer   Cause = "answer"               // the provider's answer: it is being sent
@@ -33,13 +33,14 @@ type Waiting struct {
 	For   Cause
 	Until time.Time // no attempt before; zero: as soon as possible
 	Since time.Time // of ForChannel: when the outage began
-	Error string    // of ForChannel: the latest failure, without addresses
+	Error string    // of ForChannel and ForLimit: the provider's latest answer, without addresses
 }
 
 // WaitsFor returns what a delivery waits for on a channel in this condition.
 func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	put := d.Next.After(now) // For a delivery that is being sent, Next is the end of the lease.
 	outage, failing := c.Outage()
+	pause, asked := c.RequestedPause(now)
 	switch {
 	case !d.State.Open():
 		return Waiting{}
@@ -47,27 +48,30 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{For: ForLimit}
 	case d.State == Sending && put:
 		return Waiting{For: ForAnswer}
+	case asked:
+		return d.notBefore(Waiting{For: ForLimit, Until: pause.Until, Error: pause.Error}, now)
 	case failing:
 		w := Waiting{For: ForChannel, Since: outage.Since, Error: outage.Error}
 		if outage.Until.After(now) {
 			w.Until = outage.Until
 		}
-		if put && d.Next.After(w.Until) {
-			w.Until = d.Next
-		}
-		return w
+		return d.notBefore(w, now)
 	case c.UsedUp.After(now):
-		w := Waiting{For: ForQuota, Until: c.UsedUp}
-		if put && d.Next.After(w.Until) {
-			w.Until = d.Next
-		}
-		return w
+		return d.notBefore(Waiting{For: ForQuota, Until: c.UsedUp}, now)
 	case put:
 		return Waiting{For: ForAttempt, Until: d.Next}
 	case c.PerSecond > 0:
 		return Waiting{For: ForLimit}
 	}
 	return Waiting{For: ForWorker}
+}
+
+// notBefore returns what the delivery waits for, at least until its next attempt.
+func (d Delivery) notBefore(w Waiting, now time.Time) Waiting {
+	if d.Next.After(now) && d.Next.After(w.Until) {
+		w.Until = d.Next
+	}
+	return w
 }
 
 // MaxAheadCounted is the limit for counting the messages before an occurrence.
@@ -101,6 +105,9 @@ func (w Waiting) Words() string {
 	case ForAttempt:
 		return "the next attempt"
 	case ForLimit:
+		if !w.Until.IsZero() {
+			return "the provider, which asked for a pause"
+		}
 		return "the channel, which sends only so many in a second"
 	case ForQuota:
 		return "the channel, whose quota is used up"
@@ -117,20 +124,23 @@ func (w Waiting) String() string {
 	said := w.Words()
 	if !w.Since.IsZero() {
 		said += ", which has failed since " + w.Since.UTC().Format(time.RFC3339)
-		if w.Error != "" {
-			said += ": " + w.Error
-		}
+	}
+	if w.Error != "" && w.For != ForLimit {
+		said += ": " + w.Error
 	}
 	if !w.Until.IsZero() {
 		separator := ", at "
 		switch w.For {
 		case ForChannel:
 			separator = "; next attempt at "
-		case ForQuota:
+		case ForQuota, ForLimit:
 			separator = " until "
-		case ForSchedule, ForAttempt, ForLimit, ForWorker, ForAnswer:
+		case ForSchedule, ForAttempt, ForWorker, ForAnswer:
 		}
 		said += separator + w.Until.UTC().Format(time.RFC3339)
+	}
+	if w.Error != "" && w.For == ForLimit {
+		said += ": " + w.Error
 	}
 	return said
 }

@@ -18,6 +18,8 @@ func TestWaitsFor(t *testing.T) {
 	before, soon, later := now.Add(-time.Minute), now.Add(time.Minute), now.Add(time.Hour)
 	down := channels.Condition{Outages: []channels.Outage{{Since: before, Until: soon, Error: "connection refused"}}}
 	trial := channels.Condition{Outages: []channels.Outage{{Since: before, Until: before, Error: "connection refused"}}}
+	asked := channels.Condition{Outages: []channels.Outage{{Since: before, Until: soon, ForAll: true, Error: "429 too many"}}}
+	askedAndDown := channels.Condition{Outages: append(asked.Outages[:1:1], down.Outages...)}
 	limited := channels.Condition{PerSecond: 5}
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
@@ -46,6 +48,11 @@ func TestWaitsFor(t *testing.T) {
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T04:04:05Z"},
 		"ChannelIsTried": {deliveries.Pending, before, trial, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused"},
+		"ProviderAsked":         {deliveries.Pending, before, asked, deliveries.Waiting{For: deliveries.ForLimit, Until: soon, Error: "429 too many"}, "the provider, which asked for a pause until 2026-01-02T03:05:05Z: 429 too many"},
+		"ProviderAskedAndLater": {deliveries.Retrying, later, asked, deliveries.Waiting{For: deliveries.ForLimit, Until: later, Error: "429 too many"}, "the provider, which asked for a pause until 2026-01-02T04:04:05Z: 429 too many"},
+		"ProviderAskedForAll":   {deliveries.Pending, before, askedAndDown, deliveries.Waiting{For: deliveries.ForLimit, Until: soon, Error: "429 too many"}, "the provider, which asked for a pause until 2026-01-02T03:05:05Z: 429 too many"},
+		"RequestedPauseIsOver": {deliveries.Pending, before, channels.Condition{Outages: []channels.Outage{{Since: before, Until: before, ForAll: true}}},
+			deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"QuotaUsedUp":         {deliveries.Pending, before, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: soon}, "the channel, whose quota is used up until 2026-01-02T03:05:05Z"},
 		"QuotaUsedUpAndLater": {deliveries.Retrying, later, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
 		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},

@@ -96,6 +96,10 @@ func outageCases() cases {
 			report(t, w, one, longer, own)
 			assert.Equal(t, longer.Until, paused(w.mine.mail))
 			assert.Zero(t, paused(w.mine.text), "another instance may reach it")
+			found := look(t, w, func(tx ports.Tx) (map[channels.ID]channels.Condition, error) {
+				return tx.Channels().Conditions(t.Context(), w.mine.org.ID, channelIDs(w.mine.mail, w.mine.text))
+			})
+			assert.Equal(t, map[channels.ID]channels.Condition{w.mine.mail.ID: {Outages: []channels.Outage{one, longer}}, w.mine.text.ID: {Outages: []channels.Outage{own}}}, found)
 			longer.Until = now.Add(-time.Minute)
 			report(t, w, longer)
 			assert.Equal(t, one.Until, paused(w.mine.mail))
@@ -156,6 +160,12 @@ func outageCases() cases {
 			assert.Equal(t, []channels.Failing{first, second}, failing(10, mine))
 			assert.ElementsMatch(t, []channels.Failing{first, another}, failing(1, mine, others), "so many of each")
 			assert.Empty(t, failing(10))
+			over, asked := outage(w.mine.text, "a", now.Add(-time.Second)), outage(w.mine.text, "b", now.Add(time.Minute))
+			over.Since, over.ForAll, asked.ForAll = now.Add(-time.Hour), true, true
+			report(t, w, over)
+			assert.Equal(t, []channels.Failing{first, second}, failing(10, mine), "the pause that its provider asked for is over")
+			report(t, w, asked)
+			assert.ElementsMatch(t, []channels.Failing{first, second, {Outage: asked, Organization: mine}}, failing(10, mine))
 		},
 		"GoWithTheirChannel": func(t *testing.T, w *world) {
 			now := asked()

@@ -61,6 +61,30 @@ func TestWaiting(t *testing.T) {
 		require.Nil(w, o.ExpectedEnd, "the rate so far tells nothing")
 	}))
 
+	t.Run("ForAProviderThatAskedForAPause", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		box := &outbox{}
+		box.answers(func(m deliveries.Message) error {
+			failed := deliveries.Unreachable("429 slow down %s", m.To)
+			failed.RetryAfter = time.Minute
+			return failed
+		})
+		w.workInto(box)
+		until := w.clock.Now().Add(time.Minute)
+		id := w.trigger(object{})
+		w.eventually(occurrencePath(id), func(o occurrence) bool { return len(o.Waiting) == 1 && o.Waiting[0].For == "limit of the channel" })
+		said := "the provider, which asked for a pause until " + until.Format(time.RFC3339) + ": 429 slow down ***"
+		d := w.deliveries(id)[0]
+		require.Equal(w, &waiting{For: "limit of the channel", Text: said, Until: &until, Error: "429 slow down ***"}, d.Waiting)
+		require.Equal(w, until, *d.NextAttempt)
+		require.Contains(w, w.explain(id, "anna").Summary, "waits for "+said+"; 1 attempt so far")
+		require.Nil(w, w.occurrence(id).ExpectedEnd)
+		box.answers(nil)
+		w.clock.Advance(time.Hour)
+		w.done(id)
+	}))
+
 	t.Run("ForAChannelThatDoesNotWork", both(func(w *world) {
 		w.apply(orders())
 		for _, name := range []string{"anna", "ben", "carl", "dora", "emil", "fritz"} {
