@@ -149,7 +149,7 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 			return nil, err
 		}
 		if waiting {
-			h.Ahead = &ahead
+			h.Ahead, h.Waiting = &ahead, h.Behind(ahead)
 		}
 	}
 	return holds, nil

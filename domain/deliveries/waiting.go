@@ -1,6 +1,8 @@
 package deliveries
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -18,7 +20,7 @@ const (
 	ForLimit    Cause = "limit of the channel" // the rate limit of the channel, or a pause that its provider asked for
 	ForQuota    Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
 	ForWorker   Cause = "its turn"             // a worker to take it
-	ForAnswer   Cause = "answer"               // the provider's answer: it is being sent
+	ForAnswer   Cause = "answer"               // a worker that has it, and is sending it or is about to
 )
 
 // Causes returns every cause.
@@ -34,6 +36,9 @@ type Waiting struct {
 	Until time.Time // no attempt before; zero: as soon as possible
 	Since time.Time // of ForChannel: when the outage began
 	Error string    // of ForChannel and ForLimit: the provider's latest answer, without addresses
+	// PerSecond is how many messages the channel sends in a second; 0: no limit. It belongs to
+	// ForWorker, and to ForLimit without an end.
+	PerSecond float64
 }
 
 // WaitsFor returns what a delivery waits for on a channel in this condition.
@@ -44,8 +49,6 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	switch {
 	case !d.State.Open():
 		return Waiting{}
-	case d.State == Sending && put && c.PerSecond > 0:
-		return Waiting{For: ForLimit}
 	case d.State == Sending && put:
 		return Waiting{For: ForAnswer}
 	case asked:
@@ -60,10 +63,17 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return d.notBefore(Waiting{For: ForQuota, Until: c.UsedUp}, now)
 	case put:
 		return Waiting{For: ForAttempt, Until: d.Next}
-	case c.PerSecond > 0:
-		return Waiting{For: ForLimit}
 	}
-	return Waiting{For: ForWorker}
+	return Waiting{For: ForWorker, PerSecond: c.PerSecond}
+}
+
+// Behind returns what a delivery waits for that waits for its turn behind so many others: on a
+// channel with a rate limit, for this limit.
+func (w Waiting) Behind(ahead int) Waiting {
+	if w.For == ForWorker && w.PerSecond > 0 && ahead > 0 {
+		w.For = ForLimit
+	}
+	return w
 }
 
 // notBefore returns what the delivery waits for, at least until its next attempt.
@@ -108,16 +118,21 @@ func (w Waiting) Words() string {
 		if !w.Until.IsZero() {
 			return "the provider, which asked for a pause"
 		}
-		return "the channel, which sends only so many in a second"
+		return fmt.Sprintf("the channel, which sends at most %s a second", w.rate())
 	case ForQuota:
 		return "the channel, whose quota is used up"
 	case ForWorker:
+		if w.PerSecond > 0 {
+			return fmt.Sprintf("its turn; the channel sends at most %s a second", w.rate())
+		}
 		return "its turn"
 	case ForAnswer:
-		return "the answer of the provider"
+		return "a worker, which is sending it or is about to"
 	}
 	return ""
 }
+
+func (w Waiting) rate() string { return strconv.FormatFloat(w.PerSecond, 'f', -1, 64) }
 
 // String returns all of it, to follow "waits for".
 func (w Waiting) String() string {

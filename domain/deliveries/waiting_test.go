@@ -20,7 +20,7 @@ func TestWaitsFor(t *testing.T) {
 	trial := channels.Condition{Outages: []channels.Outage{{Since: before, Until: before, Error: "connection refused"}}}
 	asked := channels.Condition{Outages: []channels.Outage{{Since: before, Until: soon, ForAll: true, Error: "429 too many"}}}
 	askedAndDown := channels.Condition{Outages: append(asked.Outages[:1:1], down.Outages...)}
-	limited := channels.Condition{PerSecond: 5}
+	limited := channels.Condition{PerSecond: 0.5}
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
 	downAndSpent.UsedUp = later
@@ -37,10 +37,10 @@ func TestWaitsFor(t *testing.T) {
 		"DueAgain":        {deliveries.Retrying, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"HostPutOff":      {deliveries.Pending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
 		"Retrying":        {deliveries.Retrying, soon, limited, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
-		"Limited":         {deliveries.Pending, before, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
-		"HeldForTheLimit": {deliveries.Sending, soon, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
-		"Sending":         {deliveries.Sending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
-		"SendingAsATrial": {deliveries.Sending, soon, trial, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
+		"DueWithALimit":   {deliveries.Pending, before, limited, deliveries.Waiting{For: deliveries.ForWorker, PerSecond: 0.5}, "its turn; the channel sends at most 0.5 a second"},
+		"HeldWithALimit":  {deliveries.Sending, soon, limited, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
+		"Sending":         {deliveries.Sending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
+		"SendingAsATrial": {deliveries.Sending, soon, trial, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
 		"LeaseIsOver":     {deliveries.Sending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"ChannelPaused": {deliveries.Pending, before, down, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
@@ -55,7 +55,7 @@ func TestWaitsFor(t *testing.T) {
 			deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"QuotaUsedUp":         {deliveries.Pending, before, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: soon}, "the channel, whose quota is used up until 2026-01-02T03:05:05Z"},
 		"QuotaUsedUpAndLater": {deliveries.Retrying, later, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
-		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
+		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
 		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
@@ -74,6 +74,18 @@ func TestWaitsFor(t *testing.T) {
 	for _, cause := range deliveries.Causes() {
 		assert.True(t, seen[cause], cause)
 		require.NotEmpty(t, deliveries.Waiting{For: cause}.Words())
+	}
+}
+
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	limited := deliveries.Waiting{For: deliveries.ForWorker, PerSecond: 5}
+	assert.Equal(t, limited, limited.Behind(0), "nothing shows that the limit is reached")
+	behind := limited.Behind(1)
+	assert.Equal(t, deliveries.Waiting{For: deliveries.ForLimit, PerSecond: 5}, behind)
+	assert.Equal(t, "the channel, which sends at most 5 a second", behind.String())
+	for _, w := range []deliveries.Waiting{{For: deliveries.ForWorker}, {For: deliveries.ForAnswer}, {For: deliveries.ForLimit, Until: time.Unix(1, 0)}} {
+		assert.Equal(t, w, w.Behind(1))
 	}
 }
 

@@ -61,6 +61,30 @@ func TestWaiting(t *testing.T) {
 		require.Nil(w, o.ExpectedEnd, "the rate so far tells nothing")
 	}))
 
+	t.Run("ForTheLimitOfItsChannelBehindOthers", both(func(w *world) {
+		b := orders()
+		b.Organizations[0].Projects[0].Channels[0].Settings[channels.SettingRatePerSecond] = 5
+		w.apply(b)
+		w.buyer("anna", "anna@example.org")
+		first, second := w.trigger(object{}), w.trigger(object{})
+		w.expandAll()
+		one, none := 1, 0
+		said := "its turn; the channel sends at most 5 a second"
+		require.Equal(w, []waiting{{Channel: "shop-mail", For: "its turn", Text: said, Ahead: &none}}, w.occurrence(first).Waiting, "nothing shows that the limit is reached")
+		require.Equal(w, []waiting{{Channel: "shop-mail", For: "limit of the channel", Text: "the channel, which sends at most 5 a second", Ahead: &one}}, w.occurrence(second).Waiting)
+		require.Equal(w, &waiting{For: "its turn", Text: said}, w.deliveries(second)[0].Waiting)
+
+		queue := w.store.Queue()
+		due, err := queue.Due(w.Context())
+		require.NoError(w, err)
+		_, err = queue.Claim(w.Context(), due[0].Channel, "test", 2, time.Hour)
+		require.NoError(w, err)
+		const held = "a worker, which is sending it or is about to"
+		require.Equal(w, []waiting{{Channel: "shop-mail", For: "answer", Text: held}}, w.occurrence(second).Waiting)
+		require.Equal(w, &waiting{For: "answer", Text: held}, w.deliveries(second)[0].Waiting)
+		require.Contains(w, w.explain(second, "anna").Summary, "waits for "+held)
+	}))
+
 	t.Run("ForAProviderThatAskedForAPause", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")

@@ -25,8 +25,10 @@ func explained() (all []string) {
 		case deliveries.ForSchedule, deliveries.ForAttempt, deliveries.ForQuota:
 			waits = append(waits, deliveries.Waiting{For: cause, Until: at})
 		case deliveries.ForLimit:
-			waits = append(waits, deliveries.Waiting{For: cause, Until: at}, deliveries.Waiting{For: cause, Until: at, Error: "429 no"})
-		case deliveries.ForWorker, deliveries.ForAnswer: // Nobody knows until when.
+			waits = append(waits, deliveries.Waiting{For: cause, PerSecond: 0.5}, deliveries.Waiting{For: cause, Until: at}, deliveries.Waiting{For: cause, Until: at, Error: "429 no"})
+		case deliveries.ForWorker:
+			waits = append(waits, deliveries.Waiting{For: cause, PerSecond: 5})
+		case deliveries.ForAnswer: // Nobody knows until when.
 		case deliveries.ForChannel:
 			for _, failed := range []string{"", "451 no"} {
 				waits = append(waits, deliveries.Waiting{For: cause, Since: at, Error: failed}, deliveries.Waiting{For: cause, Since: at, Error: failed, Until: at})
