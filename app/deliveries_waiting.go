@@ -27,8 +27,15 @@ func setWaiting(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds
 	if err != nil {
 		return err
 	}
+	state, err := tx.Installation().State(ctx)
+	if err != nil {
+		return err
+	}
 	for _, d := range ds {
 		d.Waiting = d.WaitsFor(found[d.ChannelID], now)
+		if !state.Sends() {
+			d.Waiting = d.Waiting.Stopped()
+		}
 	}
 	return nil
 }
@@ -57,7 +64,7 @@ type ChannelWait struct {
 // blocks reports whether nothing is sent until something else has changed, so that the rate so far
 // does not predict the end.
 func (h ChannelWait) blocks() bool {
-	return h.For == deliveries.ForQuota || h.For == deliveries.ForChannel || h.For == deliveries.ForLimit && !h.Until.IsZero()
+	return h.For == deliveries.ForRelease || h.For == deliveries.ForQuota || h.For == deliveries.ForChannel || h.For == deliveries.ForLimit && !h.Until.IsZero()
 }
 
 // waitsRead is how many deliveries in each state are read to find out what an occurrence waits for.

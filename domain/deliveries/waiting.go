@@ -20,12 +20,13 @@ const (
 	ForLimit    Cause = "limit of the channel" // the rate limit of the channel, or a pause that its provider asked for
 	ForQuota    Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
 	ForWorker   Cause = "its turn"             // a worker to take it
+	ForRelease  Cause = "sending is stopped"   // the installation to send again
 	ForAnswer   Cause = "answer"               // a worker that has it, and is sending it or is about to
 )
 
 // Causes returns every cause.
 func Causes() []Cause {
-	return []Cause{ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForAnswer}
+	return []Cause{ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForRelease, ForAnswer}
 }
 
 // Waiting is why an open delivery waits. It contains only what everyone with waiting messages may
@@ -65,6 +66,15 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{For: ForAttempt, Until: d.Next}
 	}
 	return Waiting{For: ForWorker, PerSecond: c.PerSecond}
+}
+
+// Stopped returns what a delivery waits for while the installation sends nothing. A worker gives
+// back what it claims then, so that the next attempt says nothing.
+func (w Waiting) Stopped() Waiting {
+	if w.For == "" || w.For == ForAnswer {
+		return w
+	}
+	return Waiting{For: ForRelease}
 }
 
 // Behind returns what a delivery waits for that waits for its turn behind so many others: on a
@@ -126,6 +136,8 @@ func (w Waiting) Words() string {
 			return fmt.Sprintf("its turn; the channel sends at most %s a second", w.rate())
 		}
 		return "its turn"
+	case ForRelease:
+		return "sending, which is stopped in the whole installation"
 	case ForAnswer:
 		return "a worker, which is sending it or is about to"
 	}
@@ -150,7 +162,7 @@ func (w Waiting) String() string {
 			separator = "; next attempt at "
 		case ForQuota, ForLimit:
 			separator = " until "
-		case ForSchedule, ForAttempt, ForWorker, ForAnswer:
+		case ForSchedule, ForAttempt, ForWorker, ForRelease, ForAnswer:
 		}
 		said += separator + w.Until.UTC().Format(time.RFC3339)
 	}

@@ -24,7 +24,7 @@ func TestWaitsFor(t *testing.T) {
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
 	downAndSpent.UsedUp = later
-	seen := map[deliveries.Cause]bool{deliveries.ForSchedule: true} // It is the occurrence's.
+	seen := map[deliveries.Cause]bool{deliveries.ForSchedule: true, deliveries.ForRelease: true} // They are the occurrence's and the installation's.
 	for name, c := range map[string]struct {
 		state deliveries.State
 		next  time.Time
@@ -75,6 +75,20 @@ func TestWaitsFor(t *testing.T) {
 		assert.True(t, seen[cause], cause)
 		require.NotEmpty(t, deliveries.Waiting{For: cause}.Words())
 	}
+}
+
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	for _, cause := range deliveries.Causes() {
+		want := deliveries.Waiting{For: deliveries.ForRelease}
+		if cause == deliveries.ForAnswer {
+			want.For = cause // Its attempt may be under way.
+		}
+		assert.Equal(t, want, deliveries.Waiting{For: cause}.Stopped())
+	}
+	assert.Equal(t, deliveries.Waiting{For: deliveries.ForRelease}, deliveries.Waiting{For: deliveries.ForAttempt, Until: time.Unix(1, 0)}.Stopped())
+	assert.Zero(t, deliveries.Waiting{}.Stopped())
+	assert.Equal(t, "sending, which is stopped in the whole installation", deliveries.Waiting{For: deliveries.ForRelease}.String())
 }
 
 func TestBehind(t *testing.T) {

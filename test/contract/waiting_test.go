@@ -8,6 +8,8 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
 )
 
 func TestWaiting(t *testing.T) {
@@ -83,6 +85,27 @@ func TestWaiting(t *testing.T) {
 		require.Equal(w, []waiting{{Channel: "shop-mail", For: "answer", Text: held}}, w.occurrence(second).Waiting)
 		require.Equal(w, &waiting{For: "answer", Text: held}, w.deliveries(second)[0].Waiting)
 		require.Contains(w, w.explain(second, "anna").Summary, "waits for "+held)
+	}))
+
+	t.Run("ForSendingToGoOn", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		id := w.trigger(object{})
+		w.expandAll()
+		state := func(s installation.State) {
+			require.NoError(w, w.store.Update(w.Context(), func(tx ports.Tx) error { return tx.Installation().SetState(w.Context(), s) }))
+		}
+		const said = "sending, which is stopped in the whole installation"
+		for name, s := range map[string]installation.State{"held": {Held: w.clock.Now()}, "read-only": {ReadOnly: w.clock.Now()}} {
+			state(s)
+			require.Equal(w, []waiting{{Channel: "shop-mail", For: "sending is stopped", Text: said}}, w.occurrence(id).Waiting, name)
+			d := w.deliveries(id)[0]
+			require.Equal(w, &waiting{For: "sending is stopped", Text: said}, d.Waiting, name)
+			require.Nil(w, d.NextAttempt, name)
+			require.Contains(w, w.explain(id, "anna").Summary, "waits for "+said+".", name)
+		}
+		state(installation.State{})
+		require.Equal(w, "its turn", w.occurrence(id).Waiting[0].For)
 	}))
 
 	t.Run("ForAProviderThatAskedForAPause", both(func(w *world) {
