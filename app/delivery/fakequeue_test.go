@@ -30,6 +30,7 @@ type fakeQueue struct {
 	broken     error         // of Record
 	away       error         // of every method that works on deliveries
 	noChannel  error         // of Channel
+	noPool     error         // of Pool
 	unanswered error         // of Allow, after it was done
 	inputs     int           // calls of RenderInput
 	reloads    int           // calls of Channel

@@ -1,7 +1,9 @@
 package delivery_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -63,7 +65,7 @@ func (q *fakeQueue) members() []channels.Member {
 func (q *fakeQueue) Pool(context.Context, orgs.ID, channels.ID) ([]channels.Member, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.members(), q.away
+	return q.members(), cmp.Or(q.noPool, q.away)
 }
 
 func (q *fakeQueue) RecordAnswer(c channels.ID, fault bool, took time.Duration) {
@@ -88,6 +90,31 @@ func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why c
 		}
 	}
 	return moved, q.away
+}
+
+// TestPoolFailureKeepsChange checks that changed settings are used although the pool could not be
+// read together with them.
+func TestPoolFailureKeepsChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, channels.Settings{"host": "old"})
+		q.pooled()
+		var opened []any
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil },
+			opened: func(c channels.Channel) { opened = append(opened, c.Settings["host"]) }}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5500 * time.Millisecond)
+			q.set(func(q *fakeQueue) {
+				q.noPool, q.channel.Settings = errors.New("the store is away"), channels.Settings{"host": "new"}
+				q.add()
+			})
+			let(2 * time.Second)
+			q.set(func(q *fakeQueue) { q.noPool = nil })
+			let(5 * time.Second)
+		})
+		require.Equal(t, 2, q.count(deliveries.Sent))
+		assert.Equal(t, []any{"old", "new"}, opened)
+	})
 }
 
 // taken counts what providers took, by channel and message.

@@ -38,11 +38,11 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	s.mu.Lock()
 	s.retryAfter = c.Paused
 	s.mu.Unlock()
+	s.stale = s.stale || changed
+	s.cache.clear()
 	if err := s.loadPool(ctx); err != nil {
 		return false, err
 	}
-	s.stale = s.stale || changed
-	s.cache.clear()
 	return s.stale, nil
 }
 
