@@ -101,6 +101,23 @@ func TestWorkerLoopHangs(t *testing.T) {
 	}
 }
 
+// TestAbandonedHeartbeat checks that a run of the heartbeat that was abandoned does not remove the
+// worker when it ends at last.
+func TestAbandonedHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &hanging{fakeQueue: newFakeQueue(0, nil), method: "heartbeat", never: make(chan struct{})}
+		work(t, h, fakeDriver{}, plainComposer{}, settings(), func() {
+			let(watchdog.Patience + 30*time.Second)
+			require.Greater(t, h.hung.Load(), int32(1), "the loop was restarted")
+			close(h.never)
+			synctest.Wait()
+			assert.Len(t, h.presence(), 1)
+		})
+		assert.Empty(t, h.presence(), "it leaves")
+	})
+}
+
 // TestWaitingWorkerNotStalled is about long waits that are legitimate: for a slow provider, a rate
 // limit, a paused channel, and a store that is down.
 func TestWaitingWorkerNotStalled(t *testing.T) {

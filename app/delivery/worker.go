@@ -150,7 +150,9 @@ func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
 	recording.Go(func() { w.records.run(ctx) })
 	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
-		"purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop, "schedule": w.scheduleLoop,
+		"purge": w.purgeLoop, "notify": w.notifyLoop, "schedule": w.scheduleLoop,
+		// Only the end of the worker ends its presence, not a restart of the loop.
+		"heartbeat": func(loopCtx context.Context, loop *watchdog.Loop) { w.heartbeatLoop(loopCtx, ctx, loop) },
 		// A sender may run longer than the loop that started it.
 		"expand": func(loopCtx context.Context, loop *watchdog.Loop) { w.expandLoop(loopCtx, ctx, loop) },
 		"send":   func(loopCtx context.Context, loop *watchdog.Loop) { w.sendLoop(loopCtx, ctx, loop) },
@@ -166,8 +168,9 @@ func (w *Worker) Run(ctx context.Context) {
 // Unrecorded returns how many messages have been handed to providers without a recorded outcome.
 func (w *Worker) Unrecorded() int { return w.attempts.taken() }
 
-// heartbeatLoop records that the worker runs, until ctx ends, and then that it has left.
-func (w *Worker) heartbeatLoop(ctx context.Context, loop *watchdog.Loop) {
+// heartbeatLoop records that the worker runs, until ctx ends. If workerCtx has ended, too, it
+// records that the worker has left.
+func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Loop) {
 	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
 	for ctx.Err() == nil {
 		loop.Tick()
@@ -181,6 +184,9 @@ func (w *Worker) heartbeatLoop(ctx context.Context, loop *watchdog.Loop) {
 		}
 		loop.Pause(deliveries.PresenceInterval)
 		pace.Pause(ctx, deliveries.PresenceInterval, nil)
+	}
+	if workerCtx.Err() == nil {
+		return // Another run of the loop has replaced this one.
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
