@@ -87,7 +87,7 @@ func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
 		return 0, false
 	}
 	all := float64(s.limits.Concurrency)
-	keep := max(all, math.Ceil(perSecond*keepFor.Seconds()*all/float64(s.targets.claimedAt(now))))
+	keep := max(all, math.Ceil(perSecond*keepFor.Seconds()*all/float64(max(1, s.targets.claimedAt(now)))))
 	if rate > 0 {
 		keep = min(keep, rate)
 	}
