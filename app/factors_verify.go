@@ -55,8 +55,8 @@ func (f *Factors) VerifyCode(ctx context.Context, by audit.Actor, from operators
 		if err != nil {
 			return err
 		}
-		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
-			return errors.Join(err, factors.ErrStep)
+		if err := endStep(ctx, tx, s); err != nil {
+			return err
 		}
 		a, err = f.operators.startSession(ctx, tx, by, account, from, operators.ByPasswordAndCode)
 		return err
@@ -132,6 +132,15 @@ func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, a
 		return false, nil
 	}
 	return true, tx.Factors().UseTOTP(ctx, app)
+}
+
+// endStep ends a step; factors.ErrStep if another request has ended it.
+func endStep(ctx context.Context, tx ports.Tx, s factors.Step) error {
+	first, err := tx.Factors().End(ctx, s.Digest)
+	if err == nil && !first {
+		err = factors.ErrStep
+	}
+	return err
 }
 
 // stepError turns the error of a missing account into that of an ended step.

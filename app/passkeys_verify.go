@@ -73,8 +73,8 @@ func (f *Factors) VerifyPasskey(ctx context.Context, by audit.Actor, from operat
 		if s.Account != account.ID {
 			return factors.ErrStep
 		}
-		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
-			return errors.Join(err, factors.ErrStep)
+		if err := endStep(ctx, tx, s); err != nil {
+			return err
 		}
 		a, err = f.operators.startSession(ctx, tx, by, account, from, operators.ByPasswordAndPasskey)
 		return err
@@ -114,8 +114,8 @@ func (f *Factors) withAssertion(
 		if err != nil {
 			return nil, err
 		}
-		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
-			return nil, errors.Join(err, factors.ErrStep)
+		if err := endStep(ctx, tx, s); err != nil {
+			return nil, err
 		}
 		account, err := f.verifyAssertion(ctx, tx, by, s, answer)
 		if errors.Is(err, factors.ErrPasskey) {

@@ -47,7 +47,10 @@ func (s *SingleSignOn) signIn(ctx context.Context, by audit.Actor, from operator
 			tx.SignOn().SaveSession(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}),
 			tx.SignOn().RecordUse(ctx, i.Subject, now))
 	})
-	return a, errors.Join(err, refused)
+	if err == nil {
+		err = refused
+	}
+	return a, err
 }
 
 // account finds the account that an identity opens, or creates one, and makes its user the actor in
