@@ -171,7 +171,11 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if a = q.organizations[org]; a == nil {
+	a = q.organizations[org]
+	if a != nil && now.Sub(a.read) < quotaPeriod { // Another call has read it meanwhile.
+		return a, nil
+	}
+	if a == nil {
 		q.forgetIdle()
 		a = &allowance{time: pace.NewShare(dryRunShare, dryRunBurst)}
 		q.organizations[org] = a

@@ -11,6 +11,8 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -40,6 +42,51 @@ func TestDryRunShare(t *testing.T) {
 	assert.Zero(t, paused(globex, 100*time.Millisecond), "another organization has time of its own")
 	clock.Advance(time.Minute)
 	assert.Zero(t, paused(acme, 100*time.Millisecond), "a quiet while earns it back")
+}
+
+// meanwhileTx is a unit of work that calls a function once while it adds up contexts.
+type meanwhileTx struct {
+	ports.Tx
+	do func()
+}
+
+func (t *meanwhileTx) Statistics() statistics.Repository {
+	return meanwhileStatistics{t.Tx.Statistics(), t}
+}
+
+type meanwhileStatistics struct {
+	statistics.Repository
+	tx *meanwhileTx
+}
+
+func (s meanwhileStatistics) Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error) {
+	if do := s.tx.do; do != nil {
+		s.tx.do = nil
+		do()
+	}
+	return s.Repository.Contexts(ctx, org, since)
+}
+
+// TestConcurrentQuotaReads checks that two calls that read the use of an organization at the same
+// time do not forget what was accepted a moment ago.
+func TestConcurrentQuotaReads(t *testing.T) {
+	t.Parallel()
+	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
+	q := app.NewQuotas(clock, quotas.NewDefaults(quotas.Limits{quotas.Contexts: 120}), 0)
+	acme := founded(t, store, "acme")
+	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+		check := func(tx ports.Tx, size int) error {
+			refusal, err := q.Context(t.Context(), tx, acme, size, 0)
+			require.NoError(t, err)
+			return refusal
+		}
+		require.NoError(t, check(tx, 100))
+		q.RecordContext(acme, 100)
+		clock.Advance(10 * time.Second)
+		slow := &meanwhileTx{Tx: tx, do: func() { require.Error(t, check(tx, 30)) }}
+		assert.Error(t, check(slow, 30))
+		return nil
+	}))
 }
 
 // founded creates an organization.
