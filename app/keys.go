@@ -31,8 +31,8 @@ func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits
 // or the not-found error of the scope.
 func (k *Keys) Create(
 	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration, limits ...access.Limit,
-) (key access.Key, text string, err error) {
-	key, err = access.NewKey(name, scope, grants, k.clock.Now(), lifetime, limits...)
+) (made access.Key, text string, err error) {
+	key, err := access.NewKey(name, scope, grants, k.clock.Now(), lifetime, limits...)
 	if err != nil {
 		return access.Key{}, "", err
 	}
@@ -41,12 +41,11 @@ func (k *Keys) Create(
 		if _, err := k.checkRights(ctx, tx, by, key); err != nil {
 			return err
 		}
-		stored, err := tx.Keys().Create(ctx, key)
-		if err != nil {
+		var err error
+		if made, err = tx.Keys().Create(ctx, key); err != nil {
 			return err
 		}
-		key = stored
-		org, err := within(ctx, tx, Path(key.Scope))
+		org, err := within(ctx, tx, Path(made.Scope))
 		if err != nil {
 			return err
 		}
@@ -55,12 +54,12 @@ func (k *Keys) Create(
 				return err
 			}
 		}
-		return recordKey(ctx, tx, by, audit.KeyCreated, key, nil, keyState(key))
+		return recordKey(ctx, tx, by, audit.KeyCreated, made, nil, keyState(made))
 	})
 	if err != nil {
 		return access.Key{}, "", err
 	}
-	return key, text, nil
+	return made, text, nil
 }
 
 // List returns the keys whose scope lies in the path's organization, or without one all keys,
