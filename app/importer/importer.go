@@ -168,6 +168,9 @@ func (i *Importer) renewLease(ctx context.Context, job imports.Job, stop context
 			stop(err)
 			return
 		}
+		if err != nil && ctx.Err() == nil {
+			i.log.Warn("the lease of an import could not be renewed", "import", job.ID, "error", err)
+		}
 	}
 }
 
