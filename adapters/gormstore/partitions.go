@@ -133,7 +133,7 @@ func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, old
 			return err
 		}
 	}
-	e.analyzeDeliveries(ctx, all)
+	e.analyzeDeliveries(ctx, all, log)
 	return e.addPartition(ctx, all[len(all)-1], oldBefore, log)
 }
 
@@ -343,7 +343,7 @@ func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) err
 
 // analyzeDeliveries analyzes the parent table when it has grown. Autovacuum analyzes only the
 // partitions.
-func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition) {
+func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition, log *slog.Logger) {
 	var rows int64
 	for _, p := range all {
 		rows += p.Rows
@@ -353,7 +353,11 @@ func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition)
 	}
 	reading, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutNone), maintenanceTimeout)
 	defer cancel()
-	if _, err := e.pool.Exec(reading, "ANALYZE (SKIP_LOCKED) deliveries"); err == nil {
-		e.analyzed.Store(rows)
+	if _, err := e.pool.Exec(reading, "ANALYZE (SKIP_LOCKED) deliveries"); err != nil {
+		if ctx.Err() == nil {
+			log.WarnContext(ctx, "the deliveries could not be analyzed", slog.Any("error", err))
+		}
+		return
 	}
+	e.analyzed.Store(rows)
 }
