@@ -1,10 +1,12 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,6 +168,7 @@ func (r keyRepo) RecordUse(ctx context.Context, moments map[access.ID]time.Time)
 	for id, at := range moments {
 		uses = append(uses, keyUse{ID: id, UsedAt: timeText(at)})
 	}
+	slices.SortFunc(uses, func(a, b keyUse) int { return cmp.Compare(a.ID, b.ID) })
 	return r.db(ctx).Exec(`UPDATE api_keys SET last_used_at = used.used_at FROM (?) AS used
 		WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.used_at)`,
 		rowSet(r.dialect, uses, "id bigint", "used_at timestamptz")).Error
