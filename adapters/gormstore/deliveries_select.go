@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -72,6 +73,6 @@ func (r deliveryRepo) occurrencesOf(ctx context.Context, a applications.Applicat
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(os, func(x, y events.Occurrence) int { return int(y.ID - x.ID) })
+	slices.SortFunc(os, func(x, y events.Occurrence) int { return cmp.Compare(y.ID, x.ID) })
 	return r.withCancellations(ctx, os)
 }

@@ -58,7 +58,7 @@ func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 			o.report.Unchanged++
 		}
 	}
-	slices.SortFunc(o.rejected, func(a, b *imports.RowError) int { return a.Line - b.Line })
+	slices.SortFunc(o.rejected, func(a, b *imports.RowError) int { return cmp.Compare(a.Line, b.Line) })
 	o.report.Rejected, o.report.Duplicates = len(o.rejected), c.duplicates
 	return o
 }
