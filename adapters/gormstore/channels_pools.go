@@ -268,8 +268,9 @@ func (t tx) setTurnShifts(ctx context.Context, now *turns, from channels.ID, p e
 // turnOffset returns how much higher the next turn is on one channel than on another.
 func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
 	front := func(c channels.ID) (turn int64, err error) {
-		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
+		err = t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
 			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, of.Priority, of.ProjectID).Scan(&turn).Error
+		return turn, err
 	}
 	left, err := front(from)
 	if err != nil {

@@ -181,7 +181,8 @@ func readHistory(ctx context.Context, db *sql.DB, exists string) (h history, err
 	if err := rows.Err(); err != nil || h.applied[compatibleSince].IsZero() {
 		return h, err
 	}
-	return h, db.QueryRowContext(ctx, "SELECT compatible_from FROM installation WHERE id = 1").Scan(&h.compatible)
+	err = db.QueryRowContext(ctx, "SELECT compatible_from FROM installation WHERE id = 1").Scan(&h.compatible)
+	return h, err
 }
 
 // up applies the migrations of a dialect that db lacks.

@@ -181,7 +181,9 @@ func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs
 		return err
 	}
 	if write {
-		return org, group, i.store.Update(ctx, find)
+		err = i.store.Update(ctx, find)
+	} else {
+		err = i.store.View(ctx, find)
 	}
-	return org, group, i.store.View(ctx, find)
+	return org, group, err
 }
