@@ -2,11 +2,9 @@ package console
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -48,12 +46,8 @@ func (d *download) flush() error {
 		h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": d.name}))
 		response.WriteHeader(http.StatusOK)
 	}
-	if timeout := d.call.console.options.WriteTimeout; timeout > 0 {
-		connection := http.NewResponseController(response)
-		err := errors.Join(connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Now().Add(timeout)))
-		if err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
-		}
+	if err := web.ExtendDeadline(response, d.call.console.options.WriteTimeout); err != nil {
+		return err
 	}
 	if _, err := response.Write(d.buffer.Bytes()); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)

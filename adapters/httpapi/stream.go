@@ -10,10 +10,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 )
 
@@ -333,15 +333,7 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// extendDeadline extends the deadlines of the connection, because a list may take longer than other
-// responses while the client keeps reading.
+// extendDeadline gives the client time to take the next chunk of a list.
 func (c call) extendDeadline() error {
-	if timeout := c.api.options.WriteTimeout; timeout > 0 {
-		connection := http.NewResponseController(c.Response())
-		err := errors.Join(connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Now().Add(timeout)))
-		if err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return undelivered(err)
-		}
-	}
-	return nil
+	return web.ExtendDeadline(c.Response(), c.api.options.WriteTimeout)
 }
