@@ -105,7 +105,7 @@ type deliveryRow struct {
 
 func (r deliveryRow) delivery() deliveries.Delivery {
 	d := deliveries.Delivery{ID: r.ID, Occurrence: r.OccurrenceID, Notification: r.NotificationID, Assignment: r.AssignmentID,
-		Username: r.Username, Address: r.Address, Channel: r.Channel, ChannelID: r.ChannelID, Choice: deliveries.Choice{Why: r.Why, AssignedTo: r.AssignedTo, InsteadOf: r.InsteadOf}, Protocol: r.Protocol, State: deliveries.States()[r.State],
+		Username: r.Username, Address: r.Address, Channel: r.Channel, ChannelID: r.ChannelID, Choice: deliveries.Choice{Why: r.Why, AssignedTo: r.AssignedTo, InsteadOf: r.InsteadOf}, Protocol: r.Protocol, State: stateOf(r.State),
 		Reason: r.Reason, Attempts: r.Attempts, LastError: r.LastError, Created: r.CreatedAt, Finished: orZero(r.FinishedAt)}
 	if d.State.Open() {
 		d.Next = r.NextAt
@@ -116,6 +116,9 @@ func (r deliveryRow) delivery() deliveries.Delivery {
 // stateNumber returns the stored number of a state: its index among all states. The states below
 // Sent are open.
 func stateNumber(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
+
+// stateOf returns the state with a stored number.
+func stateOf(n int) deliveries.State { return deliveries.States()[n] }
 
 // inState selects deliveries in a state. Like claimedBefore it contains the number, not a
 // parameter: the planner uses a partial index only if the statement contains its condition.

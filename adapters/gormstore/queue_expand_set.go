@@ -211,7 +211,7 @@ func (t tx) writeSet(
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
 		`+skipDuplicates+` RETURNING occurrence_id, channel_id, state`, p))
 	for _, r := range rows {
-		state := deliveries.States()[r.State]
+		state := stateOf(r.State)
 		done.move(r.OccurrenceID, "", state, 1)
 		if state == deliveries.Skipped {
 			done.count(r.OccurrenceID, t.now(), skippedMeasure, 1)

@@ -125,7 +125,7 @@ type recordedOutcome struct {
 func scanRecordedOutcome(rows *sql.Rows) (e recordedOutcome, err error) {
 	var state int
 	err = rows.Scan(&e.occurrence, &e.channel, &state, &e.created)
-	e.state = deliveries.States()[state]
+	e.state = stateOf(state)
 	return e, err
 }
 

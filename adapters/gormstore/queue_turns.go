@@ -303,6 +303,6 @@ func (t tx) lockRows(ctx context.Context, limit int, query string, p map[string]
 func scanDue(rows *sql.Rows) (d dueDelivery, err error) {
 	var state int
 	err = rows.Scan(&d.id, &d.occurrence, &state, &d.named, &d.turn, &d.next)
-	d.state = deliveries.States()[state]
+	d.state = stateOf(state)
 	return d, err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
@@ -179,7 +178,7 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 			at = len(found)
 			places[row.ChannelID] = at
 			found = append(found, statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name,
-				Project: row.Project, Oldest: row.NextAt.UTC(), Error: row.LastError, State: deliveries.States()[row.State]})
+				Project: row.Project, Oldest: row.NextAt.UTC(), Error: row.LastError, State: stateOf(row.State)})
 		}
 		if b := &found[at]; b.Class(row.Priority).Oldest.IsZero() {
 			b.Classes = append(b.Classes, statistics.Class{Priority: row.Priority, Oldest: row.NextAt.UTC()})
