@@ -11,9 +11,11 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// channelOfProject holds for the channels c that a project (0: none) may use: its own and its
-// organization's.
-const channelOfProject = "(c.project_id IS NULL OR c.project_id = ?)"
+// channelOf returns the condition under which a project (0: none) may use the channel c: it is one
+// of the project, or of its organization. project is the SQL for the id of the project.
+func channelOf(project string) string {
+	return "(c.project_id IS NULL OR c.project_id = " + project + ")"
+}
 
 // assignmentColumns select an assignmentRow from assignments s, addresses a and channels c.
 const assignmentColumns = `s.id, a.id AS address, a.value, c.id AS channel, c.project_id AS project, c.name, c.protocol,
@@ -62,7 +64,7 @@ func (r assignmentRepo) Find(
 ) (channels.Assignment, error) {
 	row, err := one[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
 		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
-		WHERE s.id = ? AND s.organization_id = ? AND c.organization_id = ? AND `+channelOfProject,
+		WHERE s.id = ? AND s.organization_id = ? AND c.organization_id = ? AND `+channelOf("?"),
 		id, org, org, project), channels.ErrAssignmentNotFound)
 	return row.assignment(), err
 }
@@ -166,6 +168,6 @@ func (r assignmentRepo) OfAddresses(
 ) ([]channels.Assignment, error) {
 	return all(r.db(ctx).Raw("SELECT "+assignmentColumns+`
 		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = `+unindexed("s.channel_id")+`
-		WHERE s.address_id ? AND s.organization_id = ? AND c.organization_id = ? AND c.protocol = ? AND `+channelOfProject+`
+		WHERE s.address_id ? AND s.organization_id = ? AND c.organization_id = ? AND c.protocol = ? AND `+channelOf("?")+`
 		ORDER BY s.id`, among(r.dialect, as), org, org, p, project), assignmentRow.assignment)
 }

@@ -92,6 +92,6 @@ func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NOT NULL AND c.project_id = @project
 			AND c.name_fold @channels`+usable+`
 		UNION
-		SELECT c.pool FROM channels c WHERE c.organization_id = @organization AND c.pool <> '' AND (c.project_id IS NULL OR c.project_id = @project )
+		SELECT c.pool FROM channels c WHERE c.organization_id = @organization AND c.pool <> '' AND `+channelOf("@project ")+`
 			AND c.pool @channels`+usable, candidatesOf(r.dialect, o).parameters()))
 }

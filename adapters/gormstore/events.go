@@ -204,7 +204,7 @@ func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
 		}
 		err := change(r.db(ctx), channels.ErrNotFound, `INSERT INTO event_pools (event_id, pool, protocol)
 			SELECT DISTINCT e.id, c.pool, c.protocol FROM events e JOIN applications a ON a.id = e.application_id
-			JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+			JOIN channels c ON c.organization_id = a.organization_id AND `+channelOf("a.project_id")+`
 			WHERE e.id = ? AND a.id = ? AND a.organization_id = ? AND c.pool = ? AND c.pool <> '' AND c.protocol = ?`,
 			e.ID, e.Application, e.Organization, p.Name, p.Protocol)
 		if err != nil {
@@ -228,7 +228,7 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	// Existing rows are updated too, so that the count shows whether every channel may be used.
 	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
-		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+		JOIN channels c ON c.organization_id = a.organization_id AND `+channelOf("a.project_id")+`
 		WHERE e.id = ? AND a.id = ? AND a.organization_id = ? AND c.id ?
 		ON CONFLICT (event_id, channel_id) DO UPDATE SET channel_id = excluded.channel_id`,
 		e.ID, e.Application, e.Organization, set)

@@ -130,7 +130,7 @@ func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.Assignmen
 		INSERT INTO list_entries (list_id, assignment_id)
 		SELECT l.id, s.id FROM distribution_lists l
 		JOIN assignments s ON s.organization_id = l.organization_id
-		JOIN channels c ON c.id = `+unindexed("s.channel_id")+` AND (c.project_id IS NULL OR c.project_id = l.project_id)
+		JOIN channels c ON c.id = `+unindexed("s.channel_id")+` AND `+channelOf("l.project_id")+`
 		WHERE l.id = ? AND l.project_id = ? AND l.organization_id = ? AND s.id ?
 		ON CONFLICT DO NOTHING RETURNING assignment_id`,
 		l.ID, l.Project, l.Organization, among(r.dialect, as)))

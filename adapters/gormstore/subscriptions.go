@@ -148,7 +148,7 @@ func (r subscriptionRepo) Subscribe(
 		SELECT n.id, s.id, CAST(? AS BOOLEAN)
 		FROM notifications n JOIN applications a ON a.id = n.application_id
 		JOIN assignments s ON s.organization_id = a.organization_id
-		JOIN channels c ON c.id = s.channel_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+		JOIN channels c ON c.id = s.channel_id AND `+channelOf("a.project_id")+`
 		WHERE n.id = ? AND n.application_id = ? AND s.id = ?
 		ON CONFLICT DO NOTHING RETURNING id, notification_id, assignment_id, active`,
 		active, n.ID, n.Application, a), channels.ErrAssignmentNotFound)

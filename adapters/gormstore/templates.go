@@ -76,7 +76,7 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body, markdown_body)
 		SELECT o.id, c.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM `+o.table+` o JOIN applications a ON a.id = o.application_id
-		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+		JOIN channels c ON c.organization_id = a.organization_id AND `+channelOf("a.project_id")+`
 		WHERE o.id = ? AND o.application_id = ? AND c.id = ?
 		ON CONFLICT (`+o.column+`, channel_id) DO UPDATE SET
 			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body,

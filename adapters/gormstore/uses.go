@@ -79,7 +79,7 @@ func usesOfPool(c channels.Channel) statement {
 		FROM applications a CROSS JOIN events e CROSS JOIN event_pools ep
 		WHERE a.organization_id = ? AND (CAST(? AS BIGINT) = 0 OR a.project_id = ?) AND e.application_id = a.id AND ep.event_id = e.id AND ep.pool = ? AND ep.protocol = ?
 			AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.organization_id = a.organization_id AND c.pool <> '' AND c.pool = ep.pool AND c.protocol = ep.protocol
-				AND (c.project_id IS NULL OR c.project_id = a.project_id) AND c.id <> ?)`,
+				AND `+channelOf("a.project_id")+` AND c.id <> ?)`,
 		c.Organization, c.Project, c.Project, c.Pool, c.Protocol, c.ID)
 }
 
