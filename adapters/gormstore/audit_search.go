@@ -90,13 +90,13 @@ func (r auditRepo) inRange(ctx context.Context, q audit.Query) *gorm.DB {
 		db = r.db(ctx).Where("organization_id IS NULL")
 	}
 	if !q.From.IsZero() {
-		db = db.Where("created_at >= ?", nullTime(q.From))
+		db = db.Where("created_at >= ?", stamp(q.From))
 	}
 	if !q.Until.IsZero() {
-		db = db.Where("created_at < ?", nullTime(q.Until))
+		db = db.Where("created_at < ?", stamp(q.Until))
 	}
 	if !q.After.IsZero() {
-		db = db.Where("(created_at, id) < (?, ?)", nullTime(q.After.At), q.After.ID)
+		db = db.Where("(created_at, id) < (?, ?)", stamp(q.After.At), q.After.ID)
 	}
 	if q.Via != "" && q.Via != audit.API {
 		db = db.Where("via <> 'API'")
@@ -165,7 +165,7 @@ func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, err
 		q.From = maxAuditCursor
 	}
 	found, err := rowsOf[auditRow](r.db(ctx).Raw(changesOf(r.dialect, q.Newer), map[string]any{"set": textSet(r.dialect, q.Objects),
-		"org": q.Organization, "at": nullTime(q.From.At), "id": q.From.ID, "limit": q.Limit}))
+		"org": q.Organization, "at": stamp(q.From.At), "id": q.From.ID, "limit": q.Limit}))
 	if err != nil {
 		return nil, err
 	}
@@ -199,5 +199,5 @@ func (r auditRepo) creation(ctx context.Context, q audit.About) ([]auditRow, err
 	}
 	at := members[0].CreatedAt
 	return rowsOf[auditRow](r.db(ctx).Raw(creationOf, map[string]any{"org": q.Organization, "objects": q.Objects,
-		"from": nullTime(at), "until": nullTime(at.Add(time.Second))}))
+		"from": stamp(at), "until": stamp(at.Add(time.Second))}))
 }

@@ -17,7 +17,7 @@ type deviceRow struct {
 func (deviceRow) TableName() string { return "devices" }
 
 func (r operatorRepo) Device(ctx context.Context, d operators.Digest, now time.Time) ([]operators.AccountID, error) {
-	return rowsOf[operators.AccountID](r.db(ctx).Raw("SELECT account_id FROM devices WHERE digest = ? AND expires_at > ? ORDER BY account_id", d[:], nullTime(now)))
+	return rowsOf[operators.AccountID](r.db(ctx).Raw("SELECT account_id FROM devices WHERE digest = ? AND expires_at > ? ORDER BY account_id", d[:], stamp(now)))
 }
 
 func (r operatorRepo) Remember(ctx context.Context, d operators.Device) error {

@@ -235,7 +235,7 @@ func (r factorRepo) EndSteps(ctx context.Context, a operators.AccountID) error {
 }
 
 func (r factorRepo) Sweep(ctx context.Context, now time.Time) error {
-	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", nullTime(now)).Error
+	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", stamp(now)).Error
 }
 
 // errNoFactorKey is the error of operations that need the current key, for all factors.

@@ -72,7 +72,7 @@ func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
 }
 
 func (r signonRepo) RecordUse(ctx context.Context, s signon.Subject, at time.Time) error {
-	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", nullTime(at)), signon.ErrNotFound)
+	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", stamp(at)), signon.ErrNotFound)
 }
 
 func (r signonRepo) SaveSession(ctx context.Context, s signon.Session) error {
@@ -101,7 +101,7 @@ func (r signonRepo) EndSessions(ctx context.Context, a operators.AccountID) (int
 }
 
 func (r signonRepo) UseToken(ctx context.Context, l signon.Logout, now time.Time) error {
-	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", nullTime(now)).Error; err != nil {
+	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", stamp(now)).Error; err != nil {
 		return err
 	}
 	digest := l.Digest()

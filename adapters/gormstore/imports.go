@@ -129,7 +129,7 @@ func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time
 	return decodeAll(r.db(ctx).Raw(`SELECT * FROM (SELECT i.*, ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY id DESC) AS nth FROM imports i
 			WHERE organization_id @in AND ended_at >= @since AND CASE state WHEN 'failed' THEN TRUE WHEN 'done' THEN kept_count > 0 ELSE FALSE END) AS ranked
 		WHERE nth <= @limit ORDER BY id DESC`,
-		map[string]any{"in": among(r.dialect, in), "since": nullTime(since), "limit": limit}), importRow.job)
+		map[string]any{"in": among(r.dialect, in), "since": stamp(since), "limit": limit}), importRow.job)
 }
 
 func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error) {
@@ -150,7 +150,7 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 }
 
 func (r importRepo) ExtendLease(ctx context.Context, id imports.ID, owner string, until time.Time) error {
-	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", nullTime(until)), imports.ErrTaken)
+	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", stamp(until)), imports.ErrTaken)
 }
 
 // Next knows from its state whether a job was worked on: scanned, being checked or over.
@@ -162,11 +162,11 @@ func (r importRepo) Next(ctx context.Context, now time.Time) (imports.Job, error
 				WHERE o.state = @running AND o.organization_id = i.organization_id AND o.id <> i.id AND o.done_count > 0))
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": nullTime(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": stamp(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
-	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, nullTime(since)).Order("touched_at, id").Limit(limit), importRow.job)
+	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, stamp(since)).Order("touched_at, id").Limit(limit), importRow.job)
 }
 
 func (r importRepo) WithLeftoverFile(ctx context.Context, limit int) ([]imports.Job, error) {

@@ -160,7 +160,7 @@ func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error 
 		return err
 	}
 	return changed(r.db(ctx).Table("api_keys AS k").Where(inKeyScope+" AND k.revoked_at IS NULL", names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID).
-		Update("revoked_at", nullTime(now)), access.ErrKeyNotFound)
+		Update("revoked_at", stamp(now)), access.ErrKeyNotFound)
 }
 
 func (r keyRepo) RecordUse(ctx context.Context, moments map[access.ID]time.Time) error {

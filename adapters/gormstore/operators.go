@@ -127,7 +127,7 @@ func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.
 
 func (r operatorRepo) RecordVisit(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
 	return r.db(ctx).Exec(`UPDATE acceptances SET seen_at = ? WHERE account_id = ? AND (seen_at IS NULL OR seen_at < ?)
-		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, nullTime(at), a, nullTime(at), org).Error
+		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, stamp(at), a, stamp(at), org).Error
 }
 
 func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operators.Acceptance, error) {

@@ -57,10 +57,10 @@ func (s search) conditions(by source) *conditions {
 		c.add("NOT m.locked")
 	}
 	if !s.q.From.IsZero() {
-		c.add("m.created_at >= ?", nullTime(s.q.From))
+		c.add("m.created_at >= ?", stamp(s.q.From))
 	}
 	if !s.q.Before.IsZero() {
-		c.add("m.created_at < ?", nullTime(s.q.Before))
+		c.add("m.created_at < ?", stamp(s.q.Before))
 	}
 	if s.q.Role != "" {
 		c.add("m.role = ?", s.q.Role)

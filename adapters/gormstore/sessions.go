@@ -53,7 +53,7 @@ func (r operatorRepo) Touch(ctx context.Context, d operators.Digest, at time.Tim
 }
 
 func (r operatorRepo) Authenticated(ctx context.Context, d operators.Digest, m operators.Method, at time.Time) error {
-	return r.db(ctx).Model(&sessionRow{}).Where("digest = ?", d[:]).Updates(map[string]any{"authenticated_at": nullTime(at), "method": m}).Error
+	return r.db(ctx).Model(&sessionRow{}).Where("digest = ?", d[:]).Updates(map[string]any{"authenticated_at": stamp(at), "method": m}).Error
 }
 
 func (r operatorRepo) End(ctx context.Context, d operators.Digest) error {
@@ -74,7 +74,7 @@ func (r operatorRepo) Sessions(ctx context.Context, a operators.AccountID, limit
 
 func (r operatorRepo) Sweep(ctx context.Context, now time.Time) error {
 	for _, table := range []string{"sessions", "invitations", "devices"} {
-		if err := r.db(ctx).Exec("DELETE FROM "+table+" WHERE expires_at <= ?", nullTime(now)).Error; err != nil {
+		if err := r.db(ctx).Exec("DELETE FROM "+table+" WHERE expires_at <= ?", stamp(now)).Error; err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (r operatorRepo) SaveAttempts(ctx context.Context, key operators.Digest, a 
 	}
 	// Concurrent units skip the rows that this one deletes.
 	return r.db(ctx).Exec(`DELETE FROM guesses WHERE digest IN
-		(SELECT digest FROM guesses WHERE forget_at <= ? ORDER BY forget_at LIMIT ?`+r.dialect.skipLocked()+`)`, nullTime(now), forgetAtOnce).Error
+		(SELECT digest FROM guesses WHERE forget_at <= ? ORDER BY forget_at LIMIT ?`+r.dialect.skipLocked()+`)`, stamp(now), forgetAtOnce).Error
 }
 
 func (r operatorRepo) ForgetAttempts(ctx context.Context, key operators.Digest) error {
