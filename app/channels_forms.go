@@ -132,7 +132,7 @@ func (f ChannelForm) fromTexts(described []channels.Setting, was channels.Settin
 	var faults fault.Fields
 	is := channels.Settings{}
 	for _, s := range described {
-		typed := strings.ReplaceAll(f.Settings[s.Name], "\r\n", "\n")
+		typed := unixLines(f.Settings[s.Name])
 		if !s.Secret {
 			typed = strings.TrimSpace(typed)
 		}

@@ -16,8 +16,7 @@ import (
 type PartialForm struct{ Name, Description, Text, HTML string }
 
 func (f PartialForm) partial() (events.Partial, error) {
-	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-	return events.NewPartial(f.Name, f.Description, lines(f.Text), lines(f.HTML))
+	return events.NewPartial(f.Name, f.Description, unixLines(f.Text), unixLines(f.HTML))
 }
 
 // SavePartial stores a partial as a new version, if its current version is base (0: there is none;

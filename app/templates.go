@@ -135,9 +135,11 @@ type Draft struct{ Subject, Text, HTML, Markdown string }
 
 // template checks the draft.
 func (d Draft) template(c channels.ID) (events.Template, error) {
-	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // Browsers send CRLF.
-	return events.NewTemplate(c, templates.Source{Subject: d.Subject, Text: lines(d.Text), HTML: lines(d.HTML), Markdown: lines(d.Markdown)})
+	return events.NewTemplate(c, templates.Source{Subject: d.Subject, Text: unixLines(d.Text), HTML: unixLines(d.HTML), Markdown: unixLines(d.Markdown)})
 }
+
+// unixLines returns a text with LF at the ends of its lines. Browsers send CRLF.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // Save stores a draft as a new version, if the current version is base (0: none).
 // events.ErrOutdated when the current version is another one, faults about the draft and its
