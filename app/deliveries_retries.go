@@ -42,8 +42,7 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 			if page, err = tx.Deliveries().Requeue(ctx, occurred, after, retryPage); err != nil || len(page) == 0 {
 				return page, err
 			}
-			object := place.Object("occurrences", strconv.FormatInt(int64(id), 10))
-			return page, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, object, nil, audit.State{"retried": len(page)})
+			return page, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, occurrencePath(place, id), nil, audit.State{"retried": len(page)})
 		})
 		if err != nil {
 			return requeued, err
@@ -81,7 +80,7 @@ func (r *Retries) WithCause(ctx context.Context, by audit.Actor, at Path, id eve
 		if requeued = len(again); err != nil || requeued == 0 {
 			return requeued, err
 		}
-		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, at.Object("occurrences", strconv.FormatInt(int64(id), 10)), nil, audit.State{"retried": requeued, "cause": cause.Words})
+		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, occurrencePath(at, id), nil, audit.State{"retried": requeued, "cause": cause.Words})
 	})
 }
 
@@ -105,8 +104,14 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 		if requeued = len(again) > 0; err != nil || !requeued {
 			return requeued, err
 		}
-		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)), nil, audit.State{"retried": 1, "address": d.Address})
+		object := occurrencePath(at, id) + "/d/" + strconv.FormatInt(int64(delivery), 10)
+		return requeued, record(ctx, tx, by, occurred.Organization, audit.DeliveriesRetried, object, nil, audit.State{"retried": 1, "address": d.Address})
 	})
+}
+
+// occurrencePath returns an occurrence as the audit log names it.
+func occurrencePath(at Path, id events.OccurrenceID) string {
+	return at.Object("occurrences", strconv.FormatInt(int64(id), 10))
 }
 
 // checkRetryable refuses a retry that would be skipped.

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/applications"
@@ -263,8 +262,7 @@ func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id ev
 			if found, err = tx.Deliveries().Occurrence(ctx, app, id); err != nil {
 				return cancelled, err
 			}
-			err = tx.Audit().Record(ctx, audit.Entry{Organization: found.Organization, Actor: by, At: o.clock.Now(), Action: audit.OccurrenceCancelled,
-				Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10))})
+			err = record(ctx, tx, by, found.Organization, audit.OccurrenceCancelled, occurrencePath(at, id), nil, nil)
 		}
 		cancelled = found.Cancelled
 		return cancelled, err
