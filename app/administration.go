@@ -167,8 +167,7 @@ func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Acto
 	if err := tx.Users().SetRole(ctx, m); err != nil {
 		return err
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: a.clock.Now(), Action: audit.RoleSet,
-		Object: memberPath(at, m), Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
+	return record(ctx, tx, by, m.Organization, audit.RoleSet, memberPath(at, m), audit.State{"role": string(before)}, audit.State{"role": string(role)})
 }
 
 // hashFor is Password.Hash with the user's other passwords to compare with.

@@ -26,8 +26,7 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 		if err := tx.Orgs().RequireFactor(ctx, org.ID, on); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: f.clock.Now(), Action: audit.OrganizationUpdated,
-			Object: Path{Organization: org.Slug}.Object(), Before: factorState(!on), After: factorState(on)})
+		return record(ctx, tx, by, org.ID, audit.OrganizationUpdated, Path{Organization: org.Slug}.Object(), factorState(!on), factorState(on))
 	})
 }
 

@@ -164,8 +164,8 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 			return err
 		}
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: i.Access.Organization.ID, Actor: by, At: now, Action: audit.MemberAccepted,
-		Object: Path{Organization: i.Access.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Access.Role)}})
+	object := Path{Organization: i.Access.Organization.Slug}.Object("u", i.User.Username)
+	return record(ctx, tx, by, i.Access.Organization.ID, audit.MemberAccepted, object, nil, audit.State{"role": string(i.Access.Role)})
 }
 
 // retireAccount ends the sessions of an account that another one has replaced in an organization,

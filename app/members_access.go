@@ -76,6 +76,5 @@ func (a *Administration) invite(
 	if reset {
 		after["resets_factors"] = true
 	}
-	return token, i.Expires, tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: a.clock.Now(), Action: audit.MemberInvited,
-		Object: memberPath(at, m), After: after})
+	return token, i.Expires, record(ctx, tx, by.Actor, m.Organization, audit.MemberInvited, memberPath(at, m), nil, after)
 }

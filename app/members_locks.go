@@ -88,7 +88,7 @@ func (p *Members) lockMembership(ctx context.Context, tx ports.Tx, by operators.
 	if err := tx.Applications().SetLocked(ctx, in.Application, in.Member.ID, locked); err != nil {
 		return err
 	}
-	return p.record(ctx, tx, in.Member, by, audit.MembershipLocked, membershipPath(at, in.Member), "locked", before, locked)
+	return recordFlag(ctx, tx, in.Member, by, audit.MembershipLocked, membershipPath(at, in.Member), "locked", before, locked)
 }
 
 // SetNotifications sets whether an application may notify a registered member at all; repeating it
@@ -115,7 +115,7 @@ func (p *Members) enable(ctx context.Context, tx ports.Tx, by operators.Editor, 
 	if err := tx.Applications().SaveMemberships(ctx, in.Application, []applications.Membership{in.Membership}); err != nil {
 		return err
 	}
-	return p.record(ctx, tx, in.Member, by, audit.NotificationsEnabled, membershipPath(at, in.Member), "enable_notifications", before, enabled)
+	return recordFlag(ctx, tx, in.Member, by, audit.NotificationsEnabled, membershipPath(at, in.Member), "enable_notifications", before, enabled)
 }
 
 // MembershipChange is a change of a membership; nil fields stay unchanged.
@@ -154,10 +154,9 @@ func (p *Members) Membership(ctx context.Context, at Path, username string) (Mem
 	})
 }
 
-// record records a changed flag of a member.
-func (p *Members) record(ctx context.Context, tx ports.Tx, m users.Member, by operators.Editor, a audit.Action, object, flag string, before, after bool) error {
-	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: p.clock.Now(), Action: a, Object: object,
-		Before: audit.State{flag: before}, After: audit.State{flag: after}})
+// recordFlag records a changed flag of a member.
+func recordFlag(ctx context.Context, tx ports.Tx, m users.Member, by operators.Editor, a audit.Action, object, flag string, before, after bool) error {
+	return record(ctx, tx, by.Actor, m.Organization, a, object, audit.State{flag: before}, audit.State{flag: after})
 }
 
 func membershipPath(at Path, m users.Member) string { return at.Object("u", m.User.Username) }

@@ -25,7 +25,7 @@ func (o *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem
 		if err := tx.Statistics().Snooze(ctx, s); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.At, Action: audit.ProblemSnoozed, Object: Path{Organization: org.Slug}.Object(), After: after})
+		return record(ctx, tx, by, org.ID, audit.ProblemSnoozed, Path{Organization: org.Slug}.Object(), nil, after)
 	})
 }
 

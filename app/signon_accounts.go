@@ -134,8 +134,8 @@ func (s *SingleSignOn) applyRoles(ctx context.Context, tx ports.Tx, by audit.Act
 		if _, err := tx.Operators().Save(ctx, account.Account); err != nil {
 			return err
 		}
-		err := tx.Audit().Record(ctx, audit.Entry{Actor: by, At: s.clock.Now(), Action: audit.AdministratorSet, Object: "accounts/" + account.User.Username,
-			Before: audit.State{"administrator": before}, After: bySignOn(audit.State{"administrator": is})})
+		err := record(ctx, tx, by, 0, audit.AdministratorSet, "accounts/"+account.User.Username,
+			audit.State{"administrator": before}, bySignOn(audit.State{"administrator": is}))
 		if err != nil {
 			return err
 		}
@@ -182,8 +182,7 @@ func (s *SingleSignOn) applyRoleIn(
 		if err := tx.Users().SetRole(ctx, m); err != nil {
 			return err
 		}
-		err := tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.clock.Now(), Action: audit.RoleSet, Object: memberPath(at, m),
-			Before: audit.State{"role": string(before)}, After: bySignOn(audit.State{"role": string(role)})})
+		err := record(ctx, tx, by, org.ID, audit.RoleSet, memberPath(at, m), audit.State{"role": string(before)}, bySignOn(audit.State{"role": string(role)}))
 		if err != nil {
 			return err
 		}
@@ -191,15 +190,13 @@ func (s *SingleSignOn) applyRoleIn(
 	if accepted.Account == account.ID {
 		return nil
 	}
-	now := s.clock.Now()
-	if err := tx.Operators().Accept(ctx, m.ID, account.ID, now); err != nil {
+	if err := tx.Operators().Accept(ctx, m.ID, account.ID, s.clock.Now()); err != nil {
 		return err
 	}
 	if err := errors.Join(tx.Operators().EndInvitations(ctx, account.User.ID, []orgs.ID{org.ID}), s.operators.retireAccount(ctx, tx, accepted.Account, account.ID)); err != nil {
 		return err
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: now, Action: audit.MemberAccepted, Object: memberPath(at, m),
-		After: bySignOn(audit.State{"role": string(role)})})
+	return record(ctx, tx, by, org.ID, audit.MemberAccepted, memberPath(at, m), nil, bySignOn(audit.State{"role": string(role)}))
 }
 
 // enroll makes a user a member of an organization, with the provider's data about them.
@@ -221,8 +218,7 @@ func (s *SingleSignOn) enroll(
 	if err != nil {
 		return users.Member{}, err
 	}
-	return m, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MemberCreated,
-		Object: memberPath(Path{Organization: org.Slug}, m), After: bySignOn(memberState(m))})
+	return m, record(ctx, tx, by, org.ID, audit.MemberCreated, memberPath(Path{Organization: org.Slug}, m), nil, bySignOn(memberState(m)))
 }
 
 // bySignOn marks a state as set by the provider.

@@ -102,8 +102,8 @@ func (s *SystemMail) Invite(
 			"error", deliveries.NewMask("***", secret).Hide(errorDetails(wrong)))
 	}
 	return done, m.Email, s.store.Update(ctx, func(tx ports.Tx) error {
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: s.clock.Now(), Action: audit.MemberMailed,
-			Object: memberPath(at, m), After: audit.State{"to": m.Email, "accepted": done == Mailed}})
+		after := audit.State{"to": m.Email, "accepted": done == Mailed}
+		return record(ctx, tx, by.Actor, m.Organization, audit.MemberMailed, memberPath(at, m), nil, after)
 	})
 }
 
