@@ -119,7 +119,7 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Pr
 
 // added does what follows every new factor. It returns recovery codes for an account that has none.
 func (f *Factors) added(
-	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Principal, session string, trigger audit.State, m operators.Method,
+	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Principal, session string, after audit.State, m operators.Method,
 ) (codes []string, err error) {
 	digest, err := operators.ParseToken(session)
 	if err != nil {
@@ -151,8 +151,8 @@ func (f *Factors) added(
 			return nil, err
 		}
 	}
-	trigger["sessions_ended"] = ended
-	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.AccountAccess{account}, trigger)
+	after["sessions_ended"] = ended
+	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.AccountAccess{account}, after)
 }
 
 // recovery replaces the recovery codes of an account.
@@ -192,7 +192,7 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Pri
 
 // removed does what follows the removal of a factor: recovery codes do not outlive the last one.
 // factors.ErrRequired.
-func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, trigger audit.State) error {
+func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, after audit.State) error {
 	held, err := tx.Factors().Enabled(ctx, account.ID)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 			return err
 		}
 	}
-	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, trigger)
+	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, after)
 }
 
 // change runs do with the signed-in user's account locked.

@@ -115,10 +115,10 @@ func (m *Mailbox) ClearChannel(ctx context.Context, by audit.Actor, at Path, id 
 	})
 }
 
-func (m *Mailbox) clear(ctx context.Context, by audit.Actor, trigger func(ports.Tx) (orgs.Organization, channels.Channel, error)) (gone int, err error) {
+func (m *Mailbox) clear(ctx context.Context, by audit.Actor, find func(ports.Tx) (orgs.Organization, channels.Channel, error)) (gone int, err error) {
 	for {
 		n, err := ports.Update(ctx, m.store, func(tx ports.Tx) (n int, err error) {
-			org, c, err := trigger(tx)
+			org, c, err := find(tx)
 			if err != nil {
 				return n, err
 			}

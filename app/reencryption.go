@@ -102,19 +102,19 @@ func (s *Reencryption) apps(ctx context.Context, by audit.Actor, discard bool, d
 }
 
 // reencrypt encrypts one value, or removes it if it cannot be decrypted and discard is set.
-func (s *Reencryption) reencrypt(trigger EncryptedValue, reseal, remove func() (bool, error), discard bool, done *ReencryptionResult) error {
+func (s *Reencryption) reencrypt(value EncryptedValue, reseal, remove func() (bool, error), discard bool, done *ReencryptionResult) error {
 	changed, err := reseal()
 	sealed := errors.Is(err, channels.ErrSealed) || errors.Is(err, factors.ErrSealed)
 	switch {
 	case errors.Is(err, channels.ErrNotFound), errors.Is(err, factors.ErrNotFound):
 		return nil // Deleted a moment ago.
 	case sealed && !discard:
-		done.Unreadable = append(done.Unreadable, Unreadable{EncryptedValue: trigger, Err: err})
+		done.Unreadable = append(done.Unreadable, Unreadable{EncryptedValue: value, Err: err})
 		return nil
 	case sealed:
 		changed, err = remove()
 		if err == nil && changed {
-			done.Discarded = append(done.Discarded, trigger)
+			done.Discarded = append(done.Discarded, value)
 		}
 		return err
 	case err == nil && changed:
