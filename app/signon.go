@@ -58,8 +58,8 @@ type PendingForm struct {
 
 // SavePendingForm stores a form of the signed-in user for as long as a step takes, and returns the
 // token for Begin.
-func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principal, d PendingForm) (token string, err error) {
-	kept, err := json.Marshal(d)
+func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principal, form PendingForm) (token string, err error) {
+	kept, err := json.Marshal(form)
 	if err != nil {
 		return "", err
 	}
@@ -76,12 +76,12 @@ type authorization struct {
 	Return   string    `json:"return"`
 	Next     string    `json:"next"`
 	Sent     time.Time `json:"sent"`
-	Draft    string    `json:"draft,omitempty"` // the token of the form that waits for a user who signs in again
+	Form     string    `json:"draft,omitempty"` // the token of the form that waits for a user who signs in again
 	Provider []byte    `json:"provider"`
 }
 
-func (j authorization) request() signon.AuthRequest {
-	return signon.AuthRequest{RedirectURI: j.Return, State: j.State, Reauthenticate: j.Draft != ""}
+func (a authorization) request() signon.AuthRequest {
+	return signon.AuthRequest{RedirectURI: a.Return, State: a.State, Reauthenticate: a.Form != ""}
 }
 
 // SignOnRedirect is the provider's address for a browser, and the step that the browser keeps until
@@ -92,23 +92,23 @@ type SignOnRedirect struct {
 }
 
 // Begin sends a user to the provider, which redirects them to the URL back; from there they get to
-// the page next. With the token of a draft, a signed-in user confirms their identity.
-// signon.ErrOff, signon.ErrUnavailable, factors.ErrStep for the draft of another user.
-func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, draft string) (d SignOnRedirect, err error) {
+// the page next. With the token of a form, a signed-in user confirms their identity. signon.ErrOff,
+// signon.ErrUnavailable, factors.ErrStep for the form of another user.
+func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, form string) (d SignOnRedirect, err error) {
 	if s.provider == nil {
 		return SignOnRedirect{}, signon.ErrOff
 	}
 	now := s.clock.Now()
-	if draft != "" {
-		if _, err := s.draft(ctx, v.Account, draft); err != nil {
+	if form != "" {
+		if _, err := s.form(ctx, v.Account, form); err != nil {
 			return SignOnRedirect{}, err
 		}
 	}
-	j := authorization{State: operators.NewToken(), Return: back, Next: next, Sent: now, Draft: draft}
-	if d.Address, j.Provider, err = s.provider.Begin(ctx, j.request()); err != nil {
+	a := authorization{State: operators.NewToken(), Return: back, Next: next, Sent: now, Form: form}
+	if d.Address, a.Provider, err = s.provider.Begin(ctx, a.request()); err != nil {
 		return SignOnRedirect{}, err
 	}
-	kept, err := json.Marshal(j)
+	kept, err := json.Marshal(a)
 	if err != nil {
 		return SignOnRedirect{}, err
 	}
@@ -119,22 +119,22 @@ func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, n
 	})
 }
 
-// draft finds the form that waits for the holder of an account; factors.ErrStep.
-func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token string) (d PendingForm, err error) {
+// form finds the form that waits for the holder of an account; factors.ErrStep.
+func (s *SingleSignOn) form(ctx context.Context, of operators.AccountID, token string) (form PendingForm, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
 		return PendingForm{}, factors.ErrStep
 	}
-	return ports.View(ctx, s.store, func(tx ports.Tx) (d PendingForm, err error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (form PendingForm, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
-			return d, err
+			return form, err
 		}
 		if !step.For(factors.PendingForm, s.clock.Now()) || step.Account != of {
-			return d, factors.ErrStep
+			return form, factors.ErrStep
 		}
-		err = json.Unmarshal(step.Data, &d)
-		return d, err
+		err = json.Unmarshal(step.Data, &form)
+		return form, err
 	})
 }
 
@@ -152,17 +152,17 @@ type SignOnCallback struct {
 type SignOnResult struct {
 	SignInResult              // of a user who signs in
 	Next         string       // the page that they wanted
-	Draft        *PendingForm // the form of a user who has signed in again
+	Form         *PendingForm // the form of a user who has signed in again
 }
 
 // Finish ends what Begin began: it begins a session of the account that the identity opens, which
 // is created if there is none, or records that a signed-in user has confirmed their identity.
 // Refusals are in the audit log. signon.ErrUnavailable, and every refusal of package signon.
-func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r SignOnCallback) (a SignOnResult, err error) {
+func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r SignOnCallback) (done SignOnResult, err error) {
 	if s.provider == nil {
 		return SignOnResult{}, signon.ErrOff
 	}
-	j, err := s.takeStep(ctx, r)
+	a, err := s.takeStep(ctx, r)
 	if errors.Is(err, factors.ErrStep) {
 		return SignOnResult{}, signon.ErrBrowser
 	}
@@ -171,43 +171,43 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	}
 	var i signon.Identity
 	switch {
-	case subtle.ConstantTimeCompare([]byte(r.State), []byte(j.State)) != 1:
+	case subtle.ConstantTimeCompare([]byte(r.State), []byte(a.State)) != 1:
 		err = signon.ErrBrowser
 	case r.Refused != "" || r.Code == "":
 		err = signon.ErrRefused
 	default:
-		i, err = s.provider.Finish(ctx, j.request(), j.Provider, r.Code, r.Issuer)
+		i, err = s.provider.Finish(ctx, a.request(), a.Provider, r.Code, r.Issuer)
 	}
-	a.Next = j.Next
-	if err == nil && j.Draft != "" {
-		a.Draft, err = s.reauthenticate(ctx, by, r, j, i)
+	done.Next = a.Next
+	if err == nil && a.Form != "" {
+		done.Form, err = s.reauthenticate(ctx, by, r, a, i)
 	} else if err == nil {
-		a.SignInResult, err = s.signIn(ctx, by, from, i)
+		done.SignInResult, err = s.signIn(ctx, by, from, i)
 	}
-	return a, s.refuse(ctx, by, i, err)
+	return done, s.refuse(ctx, by, i, err)
 }
 
 // takeStep ends the step of a browser, which happens once, and returns what was stored;
 // factors.ErrStep.
-func (s *SingleSignOn) takeStep(ctx context.Context, r SignOnCallback) (j authorization, err error) {
+func (s *SingleSignOn) takeStep(ctx context.Context, r SignOnCallback) (a authorization, err error) {
 	digest, err := operators.ParseToken(r.Step)
 	if err != nil {
 		return authorization{}, factors.ErrStep
 	}
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (j authorization, err error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (a authorization, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
-			return j, err
+			return a, err
 		}
 		first, err := tx.Factors().End(ctx, digest)
 		if err != nil {
-			return j, err
+			return a, err
 		}
 		if !first || !step.For(factors.SingleSignOn, s.clock.Now()) {
-			return j, factors.ErrStep
+			return a, factors.ErrStep
 		}
-		err = json.Unmarshal(step.Data, &j)
-		return j, err
+		err = json.Unmarshal(step.Data, &a)
+		return a, err
 	})
 }
 
@@ -235,7 +235,7 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 
 // reauthenticate records that the holder of a session has confirmed their identity at the provider,
 // and returns the form that waits for that.
-func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r SignOnCallback, j authorization, i signon.Identity) (*PendingForm, error) {
+func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r SignOnCallback, a authorization, i signon.Identity) (*PendingForm, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r Sig
 		if err != nil {
 			return err
 		}
-		if !i.RecentFor(j.Sent) {
+		if !i.RecentFor(a.Sent) {
 			return signon.ErrNotRecent
 		}
 		if err := tx.SignOn().SaveSession(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}); err != nil {
@@ -266,11 +266,11 @@ func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r Sig
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.draft(ctx, of, j.Draft)
+	form, err := s.form(ctx, of, a.Form)
 	if errors.Is(err, factors.ErrStep) {
 		err = signon.ErrBrowser
 	}
-	return &d, err
+	return &form, err
 }
 
 // LogOut ends the sessions that a logout token of the provider names. signon.ErrOff,

@@ -77,8 +77,8 @@ func (c call) finishSignOn() error {
 		return err
 	}
 	c.SetCookie(c.cookie(signOnCookie, ""))
-	if arrived.Draft != nil {
-		return c.render(http.StatusOK, "confirm", words.Of("Signed in again"), confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
+	if arrived.Form != nil {
+		return c.render(http.StatusOK, "confirm", words.Of("Signed in again"), confirmView{Path: arrived.Form.Path, Draft: arrived.Form.Sealed, Done: true})
 	}
 	return c.startSession(arrived.SignInResult, c.nextPath(arrived.Next))
 }
