@@ -58,10 +58,10 @@ func New(clock ports.Clock, log *slog.Logger) *Watchdog {
 // ignores that is abandoned. So a loop must tolerate a second, concurrent run. It reports its turns
 // with the Loop that it gets.
 func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.Context, turns *Loop)) {
-	p := w.watch(name)
-	defer w.forget(p)
+	m := w.watch(name)
+	defer w.forget(m)
 	for {
-		l := p.begin()
+		l := m.begin()
 		running, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
@@ -95,18 +95,18 @@ func wait(ended <-chan struct{}, limit time.Duration) {
 func (w *Watchdog) Watch(name string) *Loop { return w.watch(name).begin() }
 
 func (w *Watchdog) watch(name string) *monitor {
-	p := &monitor{watchdog: w, name: name, ticked: w.clock.Now(), patience: Patience}
+	m := &monitor{watchdog: w, name: name, ticked: w.clock.Now(), patience: Patience}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.monitors[p] = true
-	return p
+	w.monitors[m] = true
+	return m
 }
 
-func (w *Watchdog) forget(p *monitor) {
-	p.end()
+func (w *Watchdog) forget(m *monitor) {
+	m.end()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.monitors, p)
+	delete(w.monitors, m)
 }
 
 // Loops returns the states of the loops, by name.
@@ -114,8 +114,8 @@ func (w *Watchdog) Loops() []State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make([]State, 0, len(w.monitors))
-	for p := range w.monitors {
-		all = append(all, p.state())
+	for m := range w.monitors {
+		all = append(all, m.state())
 	}
 	slices.SortFunc(all, func(a, b State) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Ticked.Compare(b.Ticked)) })
 	return all
