@@ -34,8 +34,10 @@ type Authentication struct {
 
 	mu    sync.RWMutex
 	known map[access.Digest]knownKey
-	times int      // how often the cache was cleared
-	used  sync.Map // access.ID → time.Time, to the minute, since the last RecordUse
+	// generation grows when the cache is cleared. A key whose read began in an earlier generation
+	// does not enter the cache.
+	generation int
+	used       sync.Map // access.ID → time.Time, to the minute, since the last RecordUse
 }
 
 type knownKey struct {
@@ -97,7 +99,7 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 // read reads a key and keeps it in the cache.
 func (a *Authentication) read(ctx context.Context, d access.Digest, now time.Time) (access.Key, error) {
 	a.mu.RLock()
-	times := a.times
+	generation := a.generation
 	a.mu.RUnlock()
 	key, err := ports.View(ctx, a.store, func(tx ports.Tx) (access.Key, error) {
 		return tx.Keys().ByDigest(ctx, d)
@@ -108,7 +110,7 @@ func (a *Authentication) read(ctx context.Context, d access.Digest, now time.Tim
 		delete(a.known, d)
 		return access.Key{}, err
 	}
-	if times != a.times { // It may have been read before the change that cleared the cache.
+	if generation != a.generation { // It may have been read before the change that cleared the cache.
 		return key, nil
 	}
 	if len(a.known) >= maxCachedKeys {
@@ -131,7 +133,7 @@ func (a *Authentication) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	clear(a.known)
-	a.times++
+	a.generation++
 }
 
 // RecordUse stores when keys were last used since the last call. After a failure it keeps the times

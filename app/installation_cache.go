@@ -33,7 +33,9 @@ type StateCache struct {
 	known bool
 	state installation.State
 	read  time.Time // when the read began
-	times int       // how often this instance has changed it
+	// generation grows when this instance changes the state. A state whose read began in an earlier
+	// generation is not kept.
+	generation int
 }
 
 // NewStateCache returns a cache of the state in a store.
@@ -68,7 +70,7 @@ func (c *StateCache) ask(ctx context.Context) (state installation.State, err err
 	ctx, cancel := context.WithTimeout(ctx, statePatience)
 	defer cancel()
 	c.mu.Lock()
-	times := c.times
+	generation := c.generation
 	c.mu.Unlock()
 	began := c.clock.Now()
 	state, err = ports.View(ctx, c.store, func(tx ports.Tx) (installation.State, error) {
@@ -76,7 +78,7 @@ func (c *StateCache) ask(ctx context.Context) (state installation.State, err err
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil && times == c.times { // Otherwise it may have been read before the change.
+	if err == nil && generation == c.generation { // Otherwise it may have been read before the change.
 		c.known, c.state, c.read = true, state, began
 	}
 	return state, err
@@ -87,7 +89,7 @@ func (c *StateCache) changed(state installation.State, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known, c.state, c.read = true, state, at
-	c.times++
+	c.generation++
 }
 
 // Known returns the state that was read last, without reading it again. It is the zero State before
