@@ -170,8 +170,8 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 
 // retireAccount ends the sessions of an account that another one has replaced in an organization,
 // and deletes it when it opens nothing else and was made by the organization's link.
-func (o *Operators) retireAccount(ctx context.Context, tx ports.Tx, id, heir operators.AccountID) error {
-	if id == 0 || id == heir {
+func (o *Operators) retireAccount(ctx context.Context, tx ports.Tx, id, replacement operators.AccountID) error {
+	if id == 0 || id == replacement {
 		return nil
 	}
 	h, err := tx.Operators().Account(ctx, id)

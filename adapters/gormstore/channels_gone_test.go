@@ -99,17 +99,17 @@ func TestOffloadLocksMember(t *testing.T) {
 		require.NoError(t, err)
 		other.Weight = 1
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))
-		gifts := func() []channels.Transfer {
-			gifts, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Capacity: 1}}, 0, time.Minute)
+		transfers := func() []channels.Transfer {
+			transfers, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Capacity: 1}}, 0, time.Minute)
 			require.NoError(t, err)
-			return gifts
+			return transfers
 		}
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
 			require.NoError(t, tx.Channels().Save(ctx, other))
-			require.Empty(t, gifts())
+			require.Empty(t, transfers())
 			return nil
 		}))
-		require.Len(t, gifts(), 1)
+		require.Len(t, transfers(), 1)
 	})
 }
 

@@ -16,27 +16,27 @@ import (
 // Offload first reads, and only writes if there is something to move.
 func (q queue) Offload(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
-) (gifts []channels.Transfer, err error) {
+) (transfers []channels.Transfer, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
-		gifts, err = t.gifts(ctx, org, from, offers, keep, lease)
+		transfers, err = t.transfers(ctx, org, from, offers, keep, lease)
 		return err
 	})
-	if err != nil || len(gifts) == 0 {
+	if err != nil || len(transfers) == 0 {
 		return nil, err
 	}
-	turn := q.store.turns.giftTurn(from)
+	turn := q.store.turns.offloadTurn(from)
 	next := turn
 	err = q.work(ctx, func(t tx) error {
 		free, err := t.lockOffers(ctx, offers)
 		if err != nil {
 			return err
 		}
-		if gifts, err = t.gifts(ctx, org, from, free, keep, lease); err != nil {
+		if transfers, err = t.transfers(ctx, org, from, free, keep, lease); err != nil {
 			return err
 		}
-		next, err = t.moveGifts(ctx, from, gifts, turn)
-		if gifts = slices.DeleteFunc(gifts, func(g channels.Transfer) bool { return g.Count == 0 }); len(gifts) > 0 {
+		next, err = t.moveTransfers(ctx, from, transfers, turn)
+		if transfers = slices.DeleteFunc(transfers, func(m channels.Transfer) bool { return m.Count == 0 }); len(transfers) > 0 {
 			t.announce()
 		}
 		return err
@@ -44,8 +44,8 @@ func (q queue) Offload(
 	if err != nil {
 		return nil, err
 	}
-	q.store.turns.setGiftTurn(from, next)
-	return gifts, nil
+	q.store.turns.setOffloadTurn(from, next)
+	return transfers, nil
 }
 
 // lockOffers locks the members of the offers until the unit ends, and returns the offers whose
@@ -57,8 +57,9 @@ func (t tx) lockOffers(ctx context.Context, offers []channels.Offer) ([]channels
 	return slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool { return !slices.Contains(locked, o.To) }), err
 }
 
-// gifts returns how many waiting deliveries of a channel each idle member of its pool takes over.
-func (t tx) gifts(
+// transfers returns how many waiting deliveries of a channel each idle member of its pool takes
+// over.
+func (t tx) transfers(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) ([]channels.Transfer, error) {
 	most := keep
@@ -120,21 +121,22 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	return held, nil
 }
 
-// moveGifts moves a channel's next deliveries, in the order of docs/delivery.md, and returns the
-// turn after them. It stores their number in the gifts, because others may have locked some.
-func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Transfer, turn deliveries.RoundRobin) (deliveries.RoundRobin, error) {
+// moveTransfers moves a channel's next deliveries, in the order of docs/delivery.md, and returns
+// the turn after them. It stores their number in the transfers, because others may have locked
+// some.
+func (t tx) moveTransfers(ctx context.Context, from channels.ID, transfers []channels.Transfer, turn deliveries.RoundRobin) (deliveries.RoundRobin, error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
 	clear(w.claimedBefore) // Deliveries with an attempt stay: the cause may be the recipient.
 	at := positionsAt(w, t.now(), 0)
-	for i, g := range gifts {
+	for i, move := range transfers {
 		var found []dueDelivery
-		if found, turn, err = t.lockDue(ctx, from, maps.Clone(at), g.Count, turn); err != nil {
+		if found, turn, err = t.lockDue(ctx, from, maps.Clone(at), move.Count, turn); err != nil {
 			return turn, err
 		}
-		gifts[i].Count = 0
+		transfers[i].Count = 0
 		for len(found) > 0 {
 			class := found[0].class
 			end := slices.IndexFunc(found, func(d dueDelivery) bool { return d.class != class })
@@ -143,13 +145,13 @@ func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Tr
 			}
 			ids := mapped(found[:end], func(d dueDelivery) deliveries.ID { return d.id })
 			found = found[end:]
-			by, err := t.turnOffset(ctx, from, g.To, class)
+			by, err := t.turnOffset(ctx, from, move.To, class)
 			if err != nil {
 				return turn, err
 			}
-			to := []targetRow{{Through: from, Provider: g.To, End: channels.HashRange, Why: int(channels.LimitReached), Shift: by}}
+			to := []targetRow{{Through: from, Provider: move.To, End: channels.HashRange, Why: int(channels.LimitReached), Shift: by}}
 			n, err := t.moveByID(ctx, to, ids)
-			if gifts[i].Count += n; err != nil {
+			if transfers[i].Count += n; err != nil {
 				return turn, err
 			}
 		}

@@ -81,14 +81,14 @@ func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels
 	if members := poolMembers(all, id); members != nil {
 		return members, nil
 	}
-	heir, err := t.replacementOf(ctx, org, id)
-	if err != nil || heir.ID == 0 {
+	replacement, err := t.replacementOf(ctx, org, id)
+	if err != nil || replacement.ID == 0 {
 		return nil, err
 	}
-	if heir.OrganizationID != org {
-		all, err = t.pools(ctx, heir.OrganizationID)
+	if replacement.OrganizationID != org {
+		all, err = t.pools(ctx, replacement.OrganizationID)
 	}
-	return poolMembers(all, heir.ID), err
+	return poolMembers(all, replacement.ID), err
 }
 
 // poolMembers returns the members of the pool that a channel is in.
@@ -115,13 +115,13 @@ func (t tx) replacementOf(ctx context.Context, org orgs.ID, gone channels.ID) (r
 		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
 			" AND EXISTS (SELECT 1 FROM channels named WHERE named.id = deliveries.named_channel_id) ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
 	}
-	heirs, err := rowsOf[replacementRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
+	replacements, err := rowsOf[replacementRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
 		" UNION ALL "+named(claimedBefore("deliveries"), "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
 		" AND NOT EXISTS (SELECT 1 FROM channels WHERE id = @gone ) ORDER BY id LIMIT 1", map[string]any{"gone": gone, "organization": org}))
-	if err != nil || len(heirs) == 0 {
+	if err != nil || len(replacements) == 0 {
 		return replacementRow{}, err
 	}
-	return heirs[0], nil
+	return replacements[0], nil
 }
 
 // targetRow is a channel that takes deliveries assigned to another one, as one row of a rowSet.

@@ -56,8 +56,8 @@ func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([
 		q.Member, q.From.Occurrence, q.From.ID, q.Limit, q.Member, q.Organization, q.Organization), recentRow.recent)
 }
 
-// silenceRow is an opt-out with its notification and application.
-type silenceRow struct {
+// optOutListRow is an opt-out with its notification and application.
+type optOutListRow struct {
 	MemberID     users.MemberID
 	AddressKey   string
 	CreatedAt    time.Time
@@ -65,7 +65,7 @@ type silenceRow struct {
 	Application  applicationRow  `gorm:"embedded;embeddedPrefix:application_"`
 }
 
-func (r silenceRow) silence() deliveries.ListedOptOut {
+func (r optOutListRow) optOut() deliveries.ListedOptOut {
 	return deliveries.ListedOptOut{OptOut: deliveries.OptOut{Member: r.MemberID, AddressKey: r.AddressKey, Notification: r.Notification.ID},
 		Notification: r.Notification.notification(), Application: r.Application.application(), Since: r.CreatedAt.UTC()}
 }
@@ -73,5 +73,5 @@ func (r silenceRow) silence() deliveries.ListedOptOut {
 func (r deliveryRepo) OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.ListedOptOut, error) {
 	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, `+notificationColumns()+", "+applicationColumns("p")+`
 		FROM opt_outs o JOIN notifications n ON n.id = o.notification_id JOIN applications p ON p.id = n.application_id
-		WHERE o.member_id = ? AND p.organization_id = ? ORDER BY o.notification_id, o.address_key LIMIT ?`, m, org, limit), silenceRow.silence)
+		WHERE o.member_id = ? AND p.organization_id = ? ORDER BY o.notification_id, o.address_key LIMIT ?`, m, org, limit), optOutListRow.optOut)
 }

@@ -62,8 +62,8 @@ func (r operatorRepo) EndInvitations(ctx context.Context, u users.ID, to []orgs.
 		u, among(r.dialect, to)).Error
 }
 
-// appointedRow is a member with a role and when it was accepted.
-type appointedRow struct {
+// grantedRoleRow is a member with a role and when it was accepted.
+type grantedRoleRow struct {
 	ID         users.MemberID
 	Username   string
 	Role       users.Role
@@ -76,7 +76,7 @@ type appointedRow struct {
 	SignOn     bool
 }
 
-func (r appointedRow) appointment() operators.GrantedRole {
+func (r grantedRoleRow) grantedRole() operators.GrantedRole {
 	return operators.GrantedRole{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: timeOf(r.AcceptedAt),
 		Seen: timeOf(r.SeenAt), Methods: operators.SignInMethods{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
 }
@@ -88,5 +88,5 @@ func (r operatorRepo) GrantedRoles(ctx context.Context, org orgs.ID, after users
 			EXISTS (SELECT 1 FROM passkeys f WHERE f.account_id = c.account_id) AS passkey,
 			EXISTS (SELECT 1 FROM identities f WHERE f.account_id = c.account_id) AS sign_on
 		FROM members m LEFT JOIN acceptances c ON c.member_id = m.id LEFT JOIN accounts a ON a.id = c.account_id
-		WHERE m.organization_id = ? AND m.role <> 'member' AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), appointedRow.appointment)
+		WHERE m.organization_id = ? AND m.role <> 'member' AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), grantedRoleRow.grantedRole)
 }

@@ -60,7 +60,7 @@ func (r accountPlaceRow) place() operators.OrganizationAccess {
 type operatorRepo struct{ tx }
 
 func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.AccountAccess, error) {
-	found, err := r.holdings(ctx, "a.id = ?", id)
+	found, err := r.accountsWhere(ctx, "a.id = ?", id)
 	if err != nil || len(found) == 0 {
 		return operators.AccountAccess{}, orMissing(err, operators.ErrNotFound)
 	}
@@ -68,11 +68,11 @@ func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (oper
 }
 
 func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operators.AccountAccess, error) {
-	return r.holdings(ctx, "u.username_fold = ?", names.Fold(username))
+	return r.accountsWhere(ctx, "u.username_fold = ?", names.Fold(username))
 }
 
-// holdings reads accounts with their places in one statement.
-func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.AccountAccess, err error) {
+// accountsWhere reads accounts that meet a condition, with their organizations, in one statement.
+func (r operatorRepo) accountsWhere(ctx context.Context, condition string, arg any) (all []operators.AccountAccess, err error) {
 	rows, err := rowsOf[accountPlaceRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
 			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,

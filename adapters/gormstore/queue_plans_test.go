@@ -264,9 +264,9 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.NoError(t, err)
 	to.Weight = 1
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, to) }))
-	gifts, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Capacity: 1}}, 0, time.Minute)
+	transfers, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Capacity: 1}}, 0, time.Minute)
 	require.NoError(t, err)
-	require.Equal(t, []channels.Transfer{{To: to.ID, Count: 1}}, gifts)
+	require.Equal(t, []channels.Transfer{{To: to.ID, Count: 1}}, transfers)
 	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.Deactivated, 10)
 	require.NoError(t, err)
 	_, err = q.Pool(ctx, 0, to.ID+1)

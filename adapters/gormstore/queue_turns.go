@@ -24,7 +24,7 @@ type turns struct {
 	organizations map[deliveries.ExpansionQueue]orgs.ID // the organization of the last expanded occurrence
 	afterSchedule orgs.ID                               // the organization whose scheduled occurrences had the last turn
 	shifts        map[shiftKey]shift
-	gifts         map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
+	offloads      map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
 	positions     map[channels.ID]claimPositions        // from where claims continue
 	slow          map[channels.ID]int                   // the number of slow searches in a row
 }
@@ -66,7 +66,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 
 func newTurns() *turns {
 	return &turns{turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
-		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
+		shifts: map[shiftKey]shift{}, offloads: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
 // of returns the turn on a channel.
@@ -76,18 +76,18 @@ func (t *turns) of(c channels.ID) deliveries.RoundRobin {
 	return t.turns[c]
 }
 
-// giftTurn returns the turn of the deliveries that others take over from a channel.
-func (t *turns) giftTurn(c channels.ID) deliveries.RoundRobin {
+// offloadTurn returns the turn of the deliveries that others take over from a channel.
+func (t *turns) offloadTurn(c channels.ID) deliveries.RoundRobin {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.gifts[c]
+	return t.offloads[c]
 }
 
-// setGiftTurn stores the turn of the deliveries that others take over from a channel.
-func (t *turns) setGiftTurn(c channels.ID, turn deliveries.RoundRobin) {
+// setOffloadTurn stores the turn of the deliveries that others take over from a channel.
+func (t *turns) setOffloadTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.gifts[c] = turn
+	t.offloads[c] = turn
 }
 
 // setTurn stores the turn on a channel.

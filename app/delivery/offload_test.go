@@ -38,8 +38,8 @@ func (q *fakeQueue) Offload(_ context.Context, _ orgs.ID, from channels.ID, offe
 			}
 		}
 	}
-	gifts := channels.Transfers(able, len(waits), keep)
-	for _, g := range gifts {
+	transfers := channels.Transfers(able, len(waits), keep)
+	for _, g := range transfers {
 		for _, r := range waits[:g.Count] {
 			q.moveTo(r, g.To)
 			r.given = true
@@ -47,7 +47,7 @@ func (q *fakeQueue) Offload(_ context.Context, _ orgs.ID, from channels.ID, offe
 		waits = waits[g.Count:]
 		q.relieved += g.Count
 	}
-	return gifts, q.away
+	return transfers, q.away
 }
 
 // between creates a pool of the channel with the id 1 and another one. n deliveries wait, half of

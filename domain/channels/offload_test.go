@@ -55,15 +55,15 @@ func TestOffload(t *testing.T) {
 				}
 			}
 			waiting, keep := rapid.IntRange(0, 5_000).Draw(t, "waiting"), rapid.IntRange(0, 100).Draw(t, "keep")
-			gifts, given := channels.Transfers(idle, waiting, keep), 0
-			for _, g := range gifts {
+			transfers, given := channels.Transfers(idle, waiting, keep), 0
+			for _, g := range transfers {
 				given += g.Count
 				require.NotEqual(t, channels.ID(1), g.To)
 				require.Equal(t, held[g.To], g.Held)
 			}
 			require.Equal(t, max(0, min(space, waiting-keep)), given)
-			rooms.Record(offers, gifts, now)
-			for _, g := range gifts {
+			rooms.Record(offers, transfers, now)
+			for _, g := range transfers {
 				for _, o := range idle {
 					if o.To == g.To {
 						require.LessOrEqual(t, g.Held+g.Count, o.Limit())
@@ -95,9 +95,9 @@ func TestOffloadToHangingMember(t *testing.T) {
 				}
 				idle := slices.Clone(offers)
 				idle[0].Held = held
-				gifts := channels.Transfers(idle, 1_000_000, 10)
-				rooms.Record(offers, gifts, now)
-				for _, g := range gifts {
+				transfers := channels.Transfers(idle, 1_000_000, 10)
+				rooms.Record(offers, transfers, now)
+				for _, g := range transfers {
 					held, got = held+g.Count, got+g.Count
 				}
 				now = now.Add(250 * time.Millisecond)

@@ -17,9 +17,9 @@ import (
 // the member took over.
 func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, room, keep int) (n int) {
 	t.Helper()
-	gifts, err := w.Queue().Offload(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Capacity: room}}, keep, lease)
+	transfers, err := w.Queue().Offload(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Capacity: room}}, keep, lease)
 	require.NoError(t, err)
-	for _, g := range gifts {
+	for _, g := range transfers {
 		assert.Equal(t, to.ID, g.To)
 		n += g.Count
 	}
@@ -82,10 +82,10 @@ func offloadCases() cases {
 			give := func() (n int) {
 				for range 8 {
 					offers := rooms.Offers(members, all[0].ID, now)
-					gifts, err := w.Queue().Offload(t.Context(), w.mine.org.ID, all[0].ID, offers, 0, lease)
+					transfers, err := w.Queue().Offload(t.Context(), w.mine.org.ID, all[0].ID, offers, 0, lease)
 					require.NoError(t, err)
-					rooms.Record(offers, gifts, now)
-					for _, g := range gifts {
+					rooms.Record(offers, transfers, now)
+					for _, g := range transfers {
 						n += g.Count
 					}
 					held = append(held, w.claim(t, all[1], "v", 100, lease)...)
