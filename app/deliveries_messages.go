@@ -82,15 +82,15 @@ func (s *SentMessages) Show(ctx context.Context, at Path, of events.OccurrenceID
 	return m, nil
 }
 
-// findTemplate sets the template and its partials in l to the versions that were current when the
-// delivery was finished.
-func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.RenderInput) error {
-	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
-	m.Partials = PastPartials{All: l.Partials}
+// findTemplate finds the versions of the template and its partials that were current when the
+// delivery was finished, and sets the input to them. Before that they are the latest ones.
+func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, in *deliveries.RenderInput) error {
+	m.Template, m.Latest = events.Version{Template: in.Template}, in.Template.Version
+	m.Partials = PastPartials{All: in.Partials}
 	if m.Delivery.Finished.IsZero() {
 		return nil
 	}
-	versions, err := tx.Events().Versions(ctx, a, l.Template.ID)
+	versions, err := tx.Events().Versions(ctx, a, in.Template.ID)
 	if err != nil || len(versions) == 0 {
 		return err
 	}
@@ -102,12 +102,12 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 			break
 		}
 	}
-	if m.Template, err = tx.Events().Version(ctx, a, l.Template.ID, then.Version); err != nil {
+	if m.Template, err = tx.Events().Version(ctx, a, in.Template.ID, then.Version); err != nil {
 		return err
 	}
-	l.Template.Version, l.Template.Subject = then.Version, m.Template.Subject
-	l.Template.Text, l.Template.HTML, l.Template.Markdown = m.Template.Text, m.Template.HTML, m.Template.Markdown
-	m.Partials, err = partialsAt(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
-	l.Partials = m.Partials.All
+	in.Template.Version, in.Template.Subject = then.Version, m.Template.Subject
+	in.Template.Text, in.Template.HTML, in.Template.Markdown = m.Template.Text, m.Template.HTML, m.Template.Markdown
+	m.Partials, err = partialsAt(ctx, tx, a.Organization, in.Template, m.Delivery.Finished)
+	in.Partials = m.Partials.All
 	return err
 }

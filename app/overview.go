@@ -43,7 +43,7 @@ func NewOverviews(store ports.Store, clock ports.Clock) *Overviews {
 // Attention is what needs an operator's attention in an organization.
 type Attention struct {
 	Outages  []channels.Failing    // the first ten channels that do not work
-	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
+	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to overdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with failed deliveries
 	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
 	Snoozes  []statistics.Snooze   // including those that have ended

@@ -1,7 +1,7 @@
-// Program acme tries ACME with an authority of its own (Pebble, by Let's Encrypt): the server asks
-// for a certificate, the authority connects to it by tls-alpn-01 and gives one that soon expires,
-// and a client trusts it. The server renews it, and clients get the new one without a restart.
-// Started again without the authority, the server has the same certificate.
+// Command acme tests ACME with Pebble, the test authority of Let's Encrypt. The server requests a
+// certificate, and the authority checks it by tls-alpn-01 and issues one that expires soon. A
+// client trusts the certificate. The server renews it without a restart. After a restart without
+// the authority, the server still has the certificate.
 //
 //	acme PROGRAM
 package main

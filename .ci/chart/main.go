@@ -1,6 +1,6 @@
-// Program chart checks a Helm chart as Helm and Kubernetes would: it lints the chart, renders it
-// with each file of values, and decodes the result strictly as objects of the Kubernetes API, so
-// that an unknown field, or one of the wrong type, is an error.
+// Command chart checks a Helm chart. It lints the chart, renders it with each file of values, and
+// decodes the result as objects of the Kubernetes API. An unknown field and a field of the wrong
+// type are errors.
 //
 //	chart CHART VALUES...
 package main

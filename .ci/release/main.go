@@ -1,4 +1,4 @@
-// Command release makes an image from static binaries, and the list of a binary's parts.
+// Command release builds container images from static binaries, and writes the SBOM of a binary.
 //
 //	release image -version V -out FOLDER linux/amd64=FILE linux/arm64=FILE
 //	release sbom FILE > FILE.cdx.json

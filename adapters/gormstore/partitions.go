@@ -226,7 +226,8 @@ func (e *postgresEngine) hasRecentOccurrences(ctx context.Context, p partition, 
 	}
 }
 
-// occurrenceAge is the time when an occurrence was created; the zero value means none.
+// occurrenceAge is the id of an occurrence and the time when it was created; the zero value: there
+// is none.
 type occurrenceAge struct {
 	ID        int64
 	CreatedAt time.Time

@@ -64,7 +64,8 @@ func Copy(ctx context.Context, from, to ports.CopyStore, o Options) (done Summar
 // errIncomplete says that the destination contains an incomplete copy.
 var errIncomplete = fmt.Errorf("the destination: %w", ports.ErrIncomplete)
 
-// sameSchema returns nil when both have the same schema; errIncomplete.
+// sameSchema returns ErrSchema if the schemas differ, and errIncomplete if the destination has an
+// incomplete copy.
 func sameSchema(ctx context.Context, from, to ports.CopyStore) error {
 	has, err := from.Version(ctx)
 	if err != nil {
@@ -258,8 +259,8 @@ func (c *databaseCopy) complete(ctx context.Context, from ports.CopyStore) error
 	})
 }
 
-// checkStillReadOnly returns nil when the source has been read-only since a moment without a break;
-// ErrInUse. The copied snapshot cannot show that.
+// checkStillReadOnly returns ErrInUse unless the source has been read-only since that moment. The
+// copied snapshot cannot show that.
 func checkStillReadOnly(ctx context.Context, from ports.CopyStore, since time.Time) error {
 	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
 		state, err := tx.Installation().State(ctx)
@@ -270,8 +271,7 @@ func checkStillReadOnly(ctx context.Context, from ports.CopyStore, since time.Ti
 	})
 }
 
-// unchangedSince returns when an installation became read-only, if it does not change any more;
-// ErrInUse.
+// unchangedSince returns when an installation became read-only, or ErrInUse if it may still change.
 func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {

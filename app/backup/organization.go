@@ -160,7 +160,7 @@ func unused(ctx context.Context, target ports.Tables) error {
 	return err
 }
 
-// settled returns nil when all instances of a destination know that it is held; ErrNotHeld.
+// settled returns ErrNotHeld unless all instances of a destination know that it is held.
 func settled(state installation.State, now time.Time) error {
 	switch {
 	case state.Held.IsZero():
@@ -171,7 +171,8 @@ func settled(state installation.State, now time.Time) error {
 	return nil
 }
 
-// heldSince is unchangedSince for a source, which must be held, too; ErrNotHeld, ErrInUse.
+// heldSince is unchangedSince for a source that must be held, too: it returns ErrNotHeld if it is
+// not.
 func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err == nil && state.Held.IsZero() {

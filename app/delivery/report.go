@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// For each channel so many failed deliveries are logged one by one in each window; the others are
-// counted.
+// At most failuresLogged failed deliveries of a channel are logged in each failuresWindow. The
+// others are counted.
 const (
 	failuresLogged = 10
 	failuresWindow = time.Minute

@@ -116,7 +116,8 @@ func Verdict(report []Check) error {
 // Alive returns an error if only a restart would help.
 func (h *Health) Alive(ctx context.Context) error { return h.alive.Ask(ctx) }
 
-// Report returns the results of all probes, those of the last second if there are any.
+// Report returns the results of all probes. It reuses results that are younger than the lifetime of
+// New.
 func (h *Health) Report(ctx context.Context) []Check {
 	drained := Check{Name: "takes requests"}
 	if h.Draining() {

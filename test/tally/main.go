@@ -1,15 +1,13 @@
-// Tally reads the output of `go test -json` on standard input, prints what `go test` without -json
-// prints, and adds a summary: which packages and tests were the slowest, how many tests ran, and
-// how many of them on each database.
+// Command tally reads the output of `go test -json` and prints what `go test` prints without -json.
+// At the end it prints the slowest packages and tests, and the number of tests, in total and on
+// each database.
 //
 //	go test -json ./... | tally [-want sqlite,postgres]
 //
-// It fails, whatever became of the command before it in the pipe, when a package failed or did not
-// finish, when nothing was tested at all, when no test ran on a database that is wanted, and when a
-// test was skipped. A test ran on a database when a part of its name begins with the database's:
-// TestStore/sqlite/users, TestStore/PostgreSQL/users.
-//
-// It knows Go's test events; of databases it knows their names only.
+// It fails if a package failed or did not finish, if a test was skipped, if no test ran, and if no
+// test ran on a wanted database. It does not depend on the exit status of go test. A test ran on a
+// database if a part of its name begins with the name of the database: TestStore/sqlite/users,
+// TestStore/PostgreSQL/users.
 package main
 
 import (

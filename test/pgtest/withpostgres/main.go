@@ -1,13 +1,11 @@
-// Withpostgres runs a command with a PostgreSQL server for its tests:
+// Command withpostgres runs another command with a PostgreSQL server for its tests.
 //
 //	withpostgres [-durable] COMMAND [ARGUMENT...]
 //	withpostgres -find
 //
-// The command finds the server in TOCSIN_TEST_POSTGRES. When that variable is set already it is
-// left as it is, otherwise a server is started, and stopped again when the command ends. Whatever
-// databases the command's tests leave behind are dropped. The exit status is the command's.
-//
-// It knows servers and processes; which tests run, and on what data, is the command's business.
+// TOCSIN_TEST_POSTGRES has the URL of the server. If the variable is not set, withpostgres starts a
+// server, sets the variable for the command, and stops the server when the command ends. It drops
+// the databases that the tests of the command have left. Its exit status is that of the command.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command firstmessage registers somebody with an application, sends the newsletter of the demo to
-// nobody else, and waits until it is sent.
+// Command firstmessage registers a user with an application, sends the demo's newsletter to that
+// user alone, and waits until it is sent.
 package main
 
 import (
