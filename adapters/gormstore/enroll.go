@@ -16,7 +16,7 @@ import (
 
 // errConcurrentChange means that another unit inserted or deleted a row after this unit's snapshot.
 // A retry sees the change.
-var errConcurrentChange = errors.New("a row that was there is gone")
+var errConcurrentChange = errors.New("another unit of work has changed the same rows")
 
 // onConflictDoNothing makes a statement skip existing rows. If another unit inserted a row after
 // the unit's snapshot, Postgres rejects the unit, which is then retried. Where no row can exist, a

@@ -21,7 +21,7 @@ import (
 
 // Errors of a copy.
 var (
-	ErrNoCopy   = fault.New(fault.Invalid, "this is no copy of an installation")
+	ErrNoCopy   = fault.New(fault.Invalid, "this file is not a copy of an installation")
 	ErrDamaged  = fault.New(fault.Invalid, "the copy is damaged or incomplete; nothing was restored")
 	ErrSchema   = fault.New(fault.Invalid, "the copy has another schema than this program")
 	ErrNotEmpty = fault.New(fault.Invalid, "the database is not empty; a copy is restored into an empty one only")

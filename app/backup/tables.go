@@ -143,5 +143,5 @@ func convert(v any, k ports.Kind) (any, error) {
 		case ports.KindInteger, ports.KindBoolean:
 		}
 	}
-	return nil, fmt.Errorf("%v is no %s", v, k)
+	return nil, fmt.Errorf("%v is not a value of the kind %s", v, k)
 }

@@ -105,7 +105,7 @@ type step struct {
 func pathsTo(table string) (all [][]step, err error) {
 	ways, known := ownerPaths[table]
 	if !known {
-		return nil, fmt.Errorf("nobody knows to whom the rows of %s belong", table)
+		return nil, fmt.Errorf("the table %s is in none of ownerPaths, installationTables and uncopiedTables", table)
 	}
 	for _, w := range ways {
 		above := [][]step{nil}

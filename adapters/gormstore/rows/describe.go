@@ -75,7 +75,7 @@ func (r *Rows) describeColumns(ctx context.Context, query string) (err error) {
 		t := &r.tables[len(r.tables)-1]
 		known, is := kinds[strings.ToUpper(kind)]
 		if !is {
-			return fmt.Errorf("%s.%s has the type %s, which nobody knows", table, column, kind)
+			return fmt.Errorf("%s.%s has the unknown type %s", table, column, kind)
 		}
 		if place > 0 {
 			places[table][place] = len(t.Columns)

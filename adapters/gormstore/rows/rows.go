@@ -226,7 +226,7 @@ func value(v any, k ports.Kind) (any, error) {
 			return known, nil
 		}
 	}
-	return nil, fmt.Errorf("a %T is no %s", v, k)
+	return nil, fmt.Errorf("a %T is not a value of the kind %s", v, k)
 }
 
 // Insert inserts rows.
