@@ -106,7 +106,7 @@ func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org or
 	if err != nil {
 		return TestResult{}, err
 	}
-	end, err := s.quotas.ChannelTest(ctx, s.store, org.ID)
+	end, err := s.quotas.channelTest(ctx, s.store, org.ID)
 	if err != nil {
 		return TestResult{}, err
 	}

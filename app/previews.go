@@ -51,7 +51,7 @@ func (s *Templates) preview(ctx context.Context, d Draft, with PreviewOptions, f
 		if r, err = find(tx); err != nil {
 			return err
 		}
-		end, err := s.quotas.DryRun(ctx, tx, r.Organization.ID)
+		end, err := s.quotas.dryRun(ctx, tx, r.Organization.ID)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	case p.sample:
 		return TestResult{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
 	}
-	end, err := s.quotas.ChannelTest(ctx, s.store, r.Organization.ID)
+	end, err := s.quotas.channelTest(ctx, s.store, r.Organization.ID)
 	if err != nil {
 		return TestResult{}, err
 	}

@@ -77,7 +77,7 @@ func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b B
 		if err != nil || !dryRun {
 			return err
 		}
-		release, err := p.quotas.DryRun(ctx, tx, org.ID)
+		release, err := p.quotas.dryRun(ctx, tx, org.ID)
 		if err == nil {
 			done = release
 		}

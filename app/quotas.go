@@ -57,9 +57,9 @@ func NewQuotas(clock ports.Clock, limits *quotas.Defaults, retention time.Durati
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
 
-// Context returns the refusal of a context of size bytes, or nil. more is how many bytes are about
+// context returns the refusal of a context of size bytes, or nil. more is how many bytes are about
 // to be stored with it.
-func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, more int) (refusal, err error) {
+func (q *Quotas) context(ctx context.Context, tx ports.Tx, org orgs.ID, size, more int) (refusal, err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, mo
 	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size+more), retryLater), nil
 }
 
-// RecordContext records that a context of size bytes was stored.
-func (q *Quotas) RecordContext(org orgs.ID, size int) {
+// recordContext records that a context of size bytes was stored.
+func (q *Quotas) recordContext(org orgs.ID, size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if a := q.organizations[org]; a != nil {
@@ -81,9 +81,9 @@ func (q *Quotas) RecordContext(org orgs.ID, size int) {
 	}
 }
 
-// DryRun begins a dry run, which done ends, or refuses it. done waits if the organization's dry
+// dryRun begins a dry run, which done ends, or refuses it. done waits if the organization's dry
 // runs have used more than their share of time; it must not be called within a unit of work.
-func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
+func (q *Quotas) dryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	}, nil
 }
 
-// ChannelTest begins a test of a channel, which done ends, or refuses it.
-func (q *Quotas) ChannelTest(ctx context.Context, store ports.Store, org orgs.ID) (done func(), err error) {
+// channelTest begins a test of a channel, which done ends, or refuses it.
+func (q *Quotas) channelTest(ctx context.Context, store ports.Store, org orgs.ID) (done func(), err error) {
 	a, err := ports.View(ctx, store, func(tx ports.Tx) (*allowance, error) { return q.allowance(ctx, tx, org) })
 	if err != nil {
 		return nil, err

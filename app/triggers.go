@@ -144,7 +144,7 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerCa
 	for i, c := range calls {
 		c.done = done[i]
 		if c.done.Err == nil && !c.done.Repeated {
-			t.quotas.RecordContext(c.done.Occurrence.Organization, len(c.Context))
+			t.quotas.recordContext(c.done.Occurrence.Organization, len(c.Context))
 		}
 	}
 	return nil
@@ -210,7 +210,7 @@ func (t *Triggers) occurrences(
 		case !e.Active && of == activeOnly:
 			ts[i].Refusal = events.ErrInactive
 		default:
-			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
+			if ts[i].Refusal, err = t.quotas.context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
 				return nil, err
 			}
 			ts[i].Refusal = cmp.Or(ts[i].Refusal, check.fault(i, unknown[i], optionFaults[i]))
@@ -296,7 +296,7 @@ func (t *Triggers) dryRun(ctx context.Context, at Path, event string, trigger Tr
 				if err != nil {
 					return err
 				}
-				if done, err = t.quotas.DryRun(ctx, tx, app.Organization); err != nil {
+				if done, err = t.quotas.dryRun(ctx, tx, app.Organization); err != nil {
 					return err
 				}
 			}
