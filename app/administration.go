@@ -68,7 +68,6 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 	}
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		var accepts *users.Member
-		var of []operators.AccountAccess
 		if at.Organization != "" {
 			m, err := memberByUsername(ctx, tx, at, username)
 			if err != nil {

@@ -38,7 +38,7 @@ type SearchResults struct {
 // id or id, all else by words of its name or slug. orgs.ErrNotFound.
 func (o *Orgs) Search(ctx context.Context, at Path, text string, limit int) (SearchResults, error) {
 	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found SearchResults, err error) {
-		var errs [7]error
+		var errs [8]error
 		var people users.Found
 		people, errs[0] = tx.Users().Search(ctx, org.ID, users.Query{Text: text, Limit: limit + 1})
 		found.Members = people.Members
@@ -53,19 +53,20 @@ func (o *Orgs) Search(ctx context.Context, at Path, text string, limit int) (Sea
 		var cs []channels.Channel
 		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, maxNamed)
 		found.Channels = matchingNames(cs, limit, text, func(c channels.Channel) string { return c.Name })
-		as, err := tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
+		var as []applications.Application
+		as, errs[6] = tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
 		found.Applications = matchingNames(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
 		found.ApplicationsByID = make(map[applications.ID]applications.Application, len(as))
 		for _, a := range as {
 			found.ApplicationsByID[a.ID] = a
 		}
-		found.ProjectsByID, errs[6] = projectsOf(ctx, tx, org.ID)
+		found.ProjectsByID, errs[7] = projectsOf(ctx, tx, org.ID)
 		found.Projects = matchingNames(slices.SortedFunc(maps.Values(found.ProjectsByID), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
 			func(p orgs.Project) string { return p.Name + " " + p.Slug })
 		elsewhere := func(a applications.ID) bool { _, known := found.ApplicationsByID[a]; return !known }
 		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
 		found.Occurrences = slices.DeleteFunc(found.Occurrences, func(o events.Occurrence) bool { return elsewhere(o.Application) })
-		return found, errors.Join(err, errors.Join(errs[:]...))
+		return found, errors.Join(errs[:]...)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
@@ -23,10 +22,10 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 		return 0, ready
 	}
 	all, err := s.Status(ctx)
-	for _, m := range slices.Backward(all) {
-		return m.Version, errors.Join(err, ready)
+	if n := len(all); n > 0 {
+		version = all[n-1].Version
 	}
-	return 0, errors.Join(err, ready)
+	return version, errors.Join(err, ready)
 }
 
 // ReadTables runs fn on one consistent snapshot.

@@ -179,7 +179,8 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 		case err != nil && ctx.Err() == nil:
 			w.log.Warn("the worker's heartbeat could not be recorded", "error", err)
 		case err == nil:
-			p.Skew = w.reportSkew(p.Skew, skew)
+			w.reportSkew(p.Skew, skew)
+			p.Skew = skew
 			w.skew.Store(int64(skew))
 		}
 		loop.Pause(deliveries.PresenceInterval)
@@ -195,9 +196,8 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 	}
 }
 
-// reportSkew logs when the clock of this machine becomes wrong or right again, and returns its
-// error.
-func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
+// reportSkew logs when the clock of this machine becomes wrong or right again.
+func (w *Worker) reportSkew(was, is time.Duration) {
 	before, now := deliveries.Presence{Skew: was}, deliveries.Presence{Skew: is}
 	switch {
 	case now.Skewed() && !before.Skewed():
@@ -205,7 +205,6 @@ func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 	case before.Skewed() && !now.Skewed():
 		w.log.Info("the clock of this machine agrees with the database's again", "ahead", is)
 	}
-	return is
 }
 
 // notifyLoop passes notifications of new work on to the other loops: what is to be sent is looked
