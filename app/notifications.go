@@ -27,7 +27,7 @@ type NotificationReport struct {
 	Event        events.Event
 	Notification subscriptions.Notification
 	Templates    []events.Template // its own; without one, the template of its event, in EventParts, is used
-	Stages       EventParts        // of its event; it may have templates for the same channels
+	Parts        EventParts        // of its event; it may have templates for the same channels
 	Lists        []lists.List      // that it may use
 }
 
@@ -45,7 +45,7 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 		if err != nil {
 			return r, err
 		}
-		if r.Stages, err = eventParts(ctx, tx, r.Application, r.Event, inherited); err != nil {
+		if r.Parts, err = eventParts(ctx, tx, r.Application, r.Event, inherited); err != nil {
 			return r, err
 		}
 		r.Lists, err = usableLists(ctx, tx, r.Application, r.Notification.List)

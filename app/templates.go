@@ -46,7 +46,7 @@ type TemplateName struct {
 
 // TemplateReport is a template with all that it belongs to.
 type TemplateReport struct {
-	Stages EventParts // of the event, if a page shows the template; else its templates alone
+	Parts EventParts // of the event, if a page shows the template; else its templates alone
 
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -71,7 +71,7 @@ func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (Templat
 func shownTemplate(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (TemplateReport, error) {
 	r, err := templateOf(ctx, tx, at, of)
 	if err == nil {
-		r.Stages, err = eventParts(ctx, tx, r.Application, r.Event, r.Stages.Templates)
+		r.Parts, err = eventParts(ctx, tx, r.Application, r.Event, r.Parts.Templates)
 	}
 	return r, err
 }
@@ -99,7 +99,7 @@ func templateOf(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (r T
 	if err != nil {
 		return r, err
 	}
-	r.Stages.Templates = own
+	r.Parts.Templates = own
 	if of.Notification != 0 {
 		r.Inherited = onChannel(own, of.Channel)
 		if own, err = tx.Subscriptions().Templates(ctx, r.Notification); err != nil {

@@ -36,7 +36,7 @@ func (v notificationView) List() string {
 
 // ChannelTemplates returns the templates by channel.
 func (v notificationView) ChannelTemplates() []channelTemplate {
-	return channelTemplates(v.Here, v.Stages.Usable, v.Templates, v.Stages.Templates)
+	return channelTemplates(v.Here, v.Parts.Usable, v.Templates, v.Parts.Templates)
 }
 
 func listOptions(all []lists.List) []option {
@@ -91,7 +91,7 @@ func (c call) notificationPage(adjust func(v *notificationView)) error {
 	if v.NotificationReport, err = c.console.use.Events.ShowNotification(c.ctx, c.at(), event, id); err != nil {
 		return err
 	}
-	v.Tabs = c.tabs(v.Application, v.Event, v.Stages, audienceTab)
+	v.Tabs = c.tabs(v.Application, v.Event, v.Parts, audienceTab)
 	n, list := v.Notification, ""
 	if n.List != 0 {
 		list = formatID(n.List)

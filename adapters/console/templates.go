@@ -108,13 +108,13 @@ func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []
 		current = audienceTab
 	}
 	var others []link
-	for _, ch := range r.Stages.Usable {
-		used := slices.ContainsFunc(r.Stages.Used(r.Event), func(u channels.Channel) bool { return u.ID == ch.ID })
-		if used || r.Stages.Template(ch.ID).Version > 0 || ch.ID == of.Channel {
+	for _, ch := range r.Parts.Usable {
+		used := slices.ContainsFunc(r.Parts.Used(r.Event), func(u channels.Channel) bool { return u.ID == ch.ID })
+		if used || r.Parts.Template(ch.ID).Version > 0 || ch.ID == of.Channel {
 			others = append(others, link{Text: ch.Name, Path: c.ownerPath(of) + web.Join("t", formatID(ch.ID)), Current: ch.ID == of.Channel})
 		}
 	}
-	return c.tabs(r.Application, r.Event, r.Stages, current), others
+	return c.tabs(r.Application, r.Event, r.Parts, current), others
 }
 
 // draft parses the template in the form, and for whom and with which example to render it.
