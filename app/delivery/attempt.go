@@ -138,16 +138,24 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		held.finish(back, &s.ref)
 		return noAttempt
 	}
+	return s.deliver(ctx, held, in.Occurrence, j, message, taken)
+}
+
+// deliver hands a rendered message to the provider and records the outcome. taken is the day that
+// the attempt counts for in the quota of the channel.
+func (s *sender) deliver(
+	ctx context.Context, held *claims, o events.Occurrence, j deliveries.Job, message deliveries.Message, taken time.Time,
+) targetResult {
 	s.started.Add(1)
 	began := s.worker.clock.Now()
-	attempting, span := s.beginSpan(ctx, held, in.Occurrence, j)
+	attempting, span := s.beginSpan(ctx, held, o, j)
 	if own := span.Traceparent(); own != "" {
 		message.Traceparent = own
 	}
 	if s.target(j) == "" { // Else the server is the recipient's.
 		attempting = deliveries.WatchCertificates(attempting, func(ends time.Time) { s.worker.certificates.record(s.ref.channel, ends, s.worker.clock.Now()) })
 	}
-	err = s.dispatch(attempting, message)
+	err := s.dispatch(attempting, message)
 	s.refundQuota(taken, err)
 	if s.pool.size() > 1 {
 		s.worker.queue.RecordAnswer(s.ref.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
@@ -156,9 +164,14 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	span.Text("tocsin.delivery.state", string(out.State))
 	span.End(err != nil)
 	s.meter(j, out, began)
-	s.logFailed(in.Occurrence, j, message, out, err)
+	s.logFailed(o, j, message, out, err)
 	held.finish(out, &s.ref)
 	s.reportHealth(ctx)
+	return resultFor(j, err)
+}
+
+// resultFor returns what an attempt says about the host that the delivery goes to.
+func resultFor(j deliveries.Job, err error) targetResult {
 	if err != nil {
 		if failure := deliveries.FailureOf(err); failure.Target {
 			return notResponding(shortened(withoutAddress(j, failure.Error())))

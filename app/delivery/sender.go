@@ -169,13 +169,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 			return claimed, err
 		}
 		if left := s.pauseLeft(); left > 0 {
-			// The sender stays while the channel is paused, and keeps its breaker. It still checks
-			// whether an operator has changed the settings.
-			s.divert(ctx)
-			if len(held.ids()) == 0 {
-				s.releaseShare(ctx) // Another instance may reach the provider.
-			}
-			pace.Pause(ctx, min(left, s.recheckInterval()), nil)
+			s.waitPaused(ctx, held, left)
 			continue
 		}
 		if !s.config.Active {
@@ -214,28 +208,43 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.ref.channel), "error", err)
 		}
 		s.loop.Idle() // The channel's limits decide how soon these begin.
-		if !trial {
-			jobs.add(found)
-			if n := len(found); n > 0 && n <= claimFew && n < size {
-				if !held.wait(ctx, s.notified, s.untilRefresh()) {
-					return claimed, nil
-				}
-				continue
-			}
-			var changed bool
-			if urgent, changed, err = s.awaitJobs(ctx, jobs); changed || err != nil {
-				return claimed, err
+		if trial {
+			s.tryChannel(ctx, held, found)
+			continue
+		}
+		jobs.add(found)
+		if n := len(found); n > 0 && n <= claimFew && n < size {
+			if !held.wait(ctx, s.notified, s.untilRefresh()) {
+				return claimed, nil
 			}
 			continue
 		}
-		for _, j := range found {
-			// Nothing else is claimed before this attempt has shown whether the channel works.
-			var attempt sync.WaitGroup
-			s.start(ctx, held, j, &attempt)
-			s.awaitTrial(ctx, &attempt)
+		var changed bool
+		if urgent, changed, err = s.awaitJobs(ctx, jobs); changed || err != nil {
+			return claimed, err
 		}
 	}
 	return claimed, nil
+}
+
+// waitPaused waits until the channel is no longer paused, or its settings are checked again: an
+// operator may have changed them. The sender stays meanwhile, and keeps its breaker.
+func (s *sender) waitPaused(ctx context.Context, held *claims, left time.Duration) {
+	s.divert(ctx)
+	if len(held.ids()) == 0 {
+		s.releaseShare(ctx) // Another instance may reach the provider.
+	}
+	pace.Pause(ctx, min(left, s.recheckInterval()), nil)
+}
+
+// tryChannel makes the attempt that shows whether the channel works again. Nothing else is claimed
+// before it has ended.
+func (s *sender) tryChannel(ctx context.Context, held *claims, found []deliveries.Job) {
+	for _, j := range found {
+		var attempt sync.WaitGroup
+		s.start(ctx, held, j, &attempt)
+		s.awaitTrial(ctx, &attempt)
+	}
 }
 
 // awaitJobs waits until more may be claimed. It reports whether something urgent is the reason, or
