@@ -59,14 +59,18 @@ const (
 )
 
 // nextPage returns the size of the next page, after a page of size recipients whose written
-// deliveries took some time. It grows by no more than half and shrinks by no more than a quarter,
-// because other work slows single pages.
+// deliveries took some time. It grows by no more than half, and shrinks by no more than a quarter,
+// because other work slows single pages. After a page that took much too long it shrinks as far as
+// necessary.
 func nextPage(size, written int, took time.Duration) int {
 	if written < expansionMin/2 || took <= 0 {
 		return size // A small page says nothing about large ones.
 	}
 	fits := int(float64(written) * float64(expansionTime) / float64(took))
-	return min(max(fits, size*3/4, expansionMin), size*3/2, expansionPage)
+	if took <= 2*expansionTime {
+		fits = max(fits, size*3/4)
+	}
+	return min(max(fits, expansionMin), size*3/2, expansionPage)
 }
 
 // Looking for due deliveries takes at most dueShare of a processor's time in the long run, and
