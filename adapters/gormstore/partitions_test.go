@@ -293,8 +293,17 @@ func TestPartitionMigration(t *testing.T) {
 	}
 	insert(1)
 	insert(2)
+	// stored returns the files of a table and its indexes, and the versions of its rows.
+	stored := func(table string) []string {
+		return lines(t, s.Handle(), 0, fmt.Sprintf(`SELECT relname || ' ' || pg_relation_filenode(oid) FROM pg_class
+			WHERE oid = '%s'::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = '%[1]s'::regclass)
+			UNION ALL SELECT ctid || ' ' || xmin || ' ' || id FROM %[1]s ORDER BY 1`, table))
+	}
+	before := stored("deliveries")
+	require.Len(t, before, 1+9+2, "a table, its indexes, and two rows")
 	_, err = p.UpTo(t.Context(), 66)
 	require.NoError(t, err)
+	assert.Equal(t, before, stored(onlyPartition), "it became the first partition as it is")
 	insert(3)
 	exec(t, s, `ALTER TABLE deliveries DETACH PARTITION deliveries_first;
 		ALTER TABLE deliveries ATTACH PARTITION deliveries_first FOR VALUES FROM (MINVALUE) TO (4);
