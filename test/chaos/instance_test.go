@@ -121,6 +121,22 @@ func (i *instance) said() []string {
 	return slices.Clone(i.log)
 }
 
+// logged returns when the instance first logged a message. It must be among the last lines.
+func (i *instance) logged(t *testing.T, message string) time.Time {
+	t.Helper()
+	for _, text := range i.said() {
+		var line struct {
+			Time time.Time
+			Msg  string
+		}
+		if json.Unmarshal([]byte(text), &line) == nil && line.Msg == message {
+			return line.Time
+		}
+	}
+	require.Failf(t, "the instance has not logged it", "%s", message)
+	return time.Time{}
+}
+
 func (i *instance) running() bool {
 	select {
 	case <-i.end:

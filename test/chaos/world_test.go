@@ -41,7 +41,7 @@ type project struct {
 	project     string
 	people      int
 	sink        *mailServer
-	concurrency int
+	concurrency int         // 0: the default, 16 on each instance
 	rate        int         // messages a second, to the first sink; 0: no limit
 	quota       int         // messages a month; 0: no limit
 	second      *mailServer // takes a fifth, by a channel of the same pool; nil: there is none
@@ -104,7 +104,10 @@ func (w *world) apply(shops []project) (lists map[string]int64) {
 	way := func(org, project, name string, to *mailServer, s project) object {
 		host, port, err := net.SplitHostPort(to.address)
 		require.NoError(w.t, err)
-		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project), "concurrency": s.concurrency}
+		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project)}
+		if s.concurrency > 0 {
+			settings["concurrency"] = s.concurrency
+		}
 		if s.rate > 0 && to != s.second {
 			settings["rate_per_second"] = s.rate
 		}
