@@ -138,6 +138,9 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 		return nil, err
 	}
 	holds := waitsOf(open)
+	if r.State == Expanding {
+		holds = append([]ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForLookup}}}, holds...)
+	}
 	for i := range holds {
 		h := &holds[i]
 		if h.For != deliveries.ForWorker && h.For != deliveries.ForLimit {

@@ -95,12 +95,10 @@ func (p progressView) Live() bool {
 // InProgress reports whether deliveries are being created or sent.
 func (p progressView) InProgress() bool { return p.Live() && p.State != app.Scheduled }
 
-// OpenHolds returns why deliveries wait; none for a scheduled occurrence, whose state says it.
+// OpenHolds returns why deliveries wait. It leaves out what the occurrence itself waits for, which
+// its state says.
 func (p progressView) OpenHolds() []app.ChannelWait {
-	if p.State == app.Scheduled {
-		return nil
-	}
-	return p.Waits
+	return slices.DeleteFunc(slices.Clone(p.Waits), func(w app.ChannelWait) bool { return w.Channel == "" })
 }
 
 // MayCancel reports whether the occurrence can be cancelled.

@@ -63,7 +63,7 @@ func TestOccurrenceProgress(t *testing.T) {
 		one := occurrencePath(id)
 		page := b.get(one).is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, `hx-get="`+one+`progress/" hx-trigger="every 2s"`)
-		assert.Contains(f, page.text(), "expanding Looking up recipients.")
+		assert.Contains(f, page.text(), "expanding Waits for its recipients to be looked up.")
 		f.expand()
 		assert.Contains(f, b.get(one+"progress/").text(), "delivering 0 of 1 delivery processed, 0 %.")
 		f.fails(0)

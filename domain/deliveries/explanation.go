@@ -75,7 +75,7 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", o.Options.SendAt.UTC().Format(time.RFC3339))
 		}
 		if o.Expanded.IsZero() {
-			return "The recipients are still being found; nothing stands in the way."
+			return "The recipients are not all looked up yet; nothing stands in the way."
 		}
 		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
 	}

@@ -94,7 +94,7 @@ func TestSummary(t *testing.T) {
 		},
 		"Nobody":            {over, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
 		"LeftOut":           {over, []deliveries.Candidate{locked, unlisted}, nil, "No delivery was made: the member is locked in the organization."},
-		"StillUnderWay":     {running, []deliveries.Candidate{locked, heard()}, nil, "The recipients are still being found; nothing stands in the way."},
+		"StillUnderWay":     {running, []deliveries.Candidate{locked, heard()}, nil, "The recipients are not all looked up yet; nothing stands in the way."},
 		"WasOtherwise":      {over, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."},
 		"WillBeLeftOut":     {running, []deliveries.Candidate{unlisted}, nil, "No delivery was made: the address is neither on the distribution list nor subscribed."},
 		"Scheduled":         {scheduled, []deliveries.Candidate{locked, heard()}, nil, "The occurrence is scheduled for 2026-01-02T03:04:05Z; nothing stands in the way now."},

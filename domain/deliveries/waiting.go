@@ -14,6 +14,7 @@ type Cause string
 
 // The causes.
 const (
+	ForLookup   Cause = "recipients"           // the recipients of its occurrence to be looked up
 	ForSchedule Cause = "scheduled"            // the time at which its occurrence is to be sent
 	ForChannel  Cause = "channel not working"  // the channel to work again
 	ForAttempt  Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
@@ -26,7 +27,7 @@ const (
 
 // Causes returns every cause.
 func Causes() []Cause {
-	return []Cause{ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForRelease, ForAnswer}
+	return []Cause{ForLookup, ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForRelease, ForAnswer}
 }
 
 // Waiting is why an open delivery waits. It contains only what everyone with waiting messages may
@@ -118,6 +119,8 @@ func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.
 // Words returns what it waits for, to follow "waits for".
 func (w Waiting) Words() string {
 	switch w.For {
+	case ForLookup:
+		return "its recipients to be looked up"
 	case ForSchedule:
 		return "the moment when it is to be sent"
 	case ForChannel:
@@ -162,7 +165,7 @@ func (w Waiting) String() string {
 			separator = "; next attempt at "
 		case ForQuota, ForLimit:
 			separator = " until "
-		case ForSchedule, ForAttempt, ForWorker, ForRelease, ForAnswer:
+		case ForLookup, ForSchedule, ForAttempt, ForWorker, ForRelease, ForAnswer:
 		}
 		said += separator + w.Until.UTC().Format(time.RFC3339)
 	}

@@ -24,7 +24,7 @@ func TestWaitsFor(t *testing.T) {
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
 	downAndSpent.UsedUp = later
-	seen := map[deliveries.Cause]bool{deliveries.ForSchedule: true, deliveries.ForRelease: true} // They are the occurrence's and the installation's.
+	seen := map[deliveries.Cause]bool{deliveries.ForLookup: true, deliveries.ForSchedule: true, deliveries.ForRelease: true} // They are the occurrence's and the installation's.
 	for name, c := range map[string]struct {
 		state deliveries.State
 		next  time.Time

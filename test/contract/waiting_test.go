@@ -63,6 +63,15 @@ func TestWaiting(t *testing.T) {
 		require.Nil(w, o.ExpectedEnd, "the rate so far tells nothing")
 	}))
 
+	t.Run("ForItsRecipients", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		id := w.trigger(object{})
+		require.Equal(w, []waiting{{For: "recipients", Text: "its recipients to be looked up"}}, w.occurrence(id).Waiting)
+		w.expandAll()
+		require.Equal(w, "its turn", w.occurrence(id).Waiting[0].For)
+	}))
+
 	t.Run("ForTheLimitOfItsChannelBehindOthers", both(func(w *world) {
 		b := orders()
 		b.Organizations[0].Projects[0].Channels[0].Settings[channels.SettingRatePerSecond] = 5

@@ -28,7 +28,7 @@ func explained() (all []string) {
 			waits = append(waits, deliveries.Waiting{For: cause, PerSecond: 0.5}, deliveries.Waiting{For: cause, Until: at}, deliveries.Waiting{For: cause, Until: at, Error: "429 no"})
 		case deliveries.ForWorker:
 			waits = append(waits, deliveries.Waiting{For: cause, PerSecond: 5})
-		case deliveries.ForRelease, deliveries.ForAnswer: // Nobody knows until when.
+		case deliveries.ForLookup, deliveries.ForRelease, deliveries.ForAnswer: // Nobody knows until when.
 		case deliveries.ForChannel:
 			for _, failed := range []string{"", "451 no"} {
 				waits = append(waits, deliveries.Waiting{For: cause, Since: at, Error: failed}, deliveries.Waiting{For: cause, Since: at, Error: failed, Until: at})
