@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -172,15 +173,9 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 // Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken,
 // channels.ErrSealed, *quotas.Exceeded.
 func (s *Channels) Create(ctx context.Context, by operators.Editor, at Path, f ChannelForm) (made channels.Channel, err error) {
-	c, err := channels.New(f.Name, f.Protocol, f.Driver)
-	if err != nil {
-		return c, err
-	}
+	c, wrong := channels.New(f.Name, f.Protocol, f.Driver)
 	c.Preferred, c.Active = f.Preferred, f.Active
-	if err := c.Join(f.Pool, f.Weight); err != nil {
-		return c, err
-	}
-	if err := s.set(&c, by, f); err != nil {
+	if err := fault.Join(f.Refusal, wrong, c.Join(f.Pool, f.Weight), s.set(&c, by, f)); err != nil {
 		return c, err
 	}
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
@@ -241,10 +236,7 @@ func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id c
 		change(&f)
 		is := was
 		is.Preferred, is.Active = f.Preferred, f.Active
-		if err := is.Join(f.Pool, f.Weight); err != nil {
-			return err
-		}
-		if err := s.set(&is, by, f); err != nil {
+		if err := fault.Join(f.Refusal, is.Join(f.Pool, f.Weight), s.set(&is, by, f)); err != nil {
 			return err
 		}
 		if is.Same(was) {
@@ -295,15 +287,14 @@ func (s *Channels) set(c *channels.Channel, by operators.Editor, f ChannelForm) 
 	}
 	described := append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
 	was := c.Settings
-	if c.Settings, err = f.settings(described, was); err != nil {
-		return err
-	}
+	settings, wrong := f.settings(described, was)
+	c.Settings = settings
 	if by.OfInstallation() {
 		c.Unrestricted = f.Unrestricted
 	} else if channels.Retargeted(described, was, c.Settings) {
 		c.Unrestricted = false
 	}
-	return driver.Check(*c)
+	return fault.Join(wrong, driver.Check(*c))
 }
 
 // nameFields assigns the refusal of a name or of a preference to its field of the form.

@@ -28,6 +28,9 @@ type ChannelForm struct {
 	// Changes are settings as values, by name. If not nil, they replace Settings and Without: the
 	// named settings change, nil removes one, and the others stay.
 	Changes map[string]any
+	// Refusal is the mistakes that were found while the input was read; nil: none. The form is
+	// refused with them and its own.
+	Refusal error
 }
 
 // keeps reports whether a stored secret stays without being entered again.

@@ -39,6 +39,9 @@ type EventForm struct {
 	Priority          string // empty: normal
 	Channels          []channels.ID
 	Pools             []string // by name
+	// Refusal is the mistakes that were found while the input was read; nil: none. The form is
+	// refused with them and its own.
+	Refusal error
 }
 
 // EventReport is an event with all that belongs to it.
@@ -76,13 +79,9 @@ func (s *Events) Usable(ctx context.Context, at Path) ([]channels.Channel, error
 // Create makes an event; faults about the form, events.ErrSlugTaken, *quotas.Exceeded.
 func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventForm) (made events.Event, err error) {
 	err = withParsedSchemas(ctx, func(ctx context.Context) error {
-		e, err := f.event(ctx, events.Event{Slug: f.Slug})
-		if err != nil {
-			return err
-		}
 		made, err = updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made events.Event, err error) {
-			e.Organization, e.Application = app.Organization, app.ID
-			if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
+			e, err := f.event(ctx, tx, app, events.Event{Organization: app.Organization, Application: app.ID, Slug: f.Slug})
+			if err != nil {
 				return made, err
 			}
 			return createEvent(ctx, tx, by, s.limits, at, e)
@@ -129,13 +128,7 @@ func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app a
 	}
 	f := formOf(was)
 	change(&f)
-	wanted, err := f.event(ctx, was)
-	if err != nil {
-		return is, err
-	}
-	is = was
-	is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
-	if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
+	if is, err = f.event(ctx, tx, app, was); err != nil {
 		return is, err
 	}
 	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
@@ -192,22 +185,21 @@ func (s *Events) revise(ctx context.Context, tx ports.Tx, at Path) (applications
 	return app, tx.Orgs().Revise(ctx, app.Organization)
 }
 
-// event checks the form of an event that is so far e.
-func (f EventForm) event(ctx context.Context, e events.Event) (events.Event, error) {
-	var faults fault.Fields
-	checked, err := events.New(e.Slug, f.Name, f.Description)
-	faults.Add("", err)
-	checked.Example, err = events.ParseExample("example", f.Example)
-	faults.Add("", err)
-	checked.Schema, err = parseSchema(ctx, e, f, checked.Example)
-	if _, unparsed := errors.AsType[unparsedSchema](err); unparsed {
-		return checked, err
+// event returns an event of the application, which was this one, as the form says. It names all
+// mistakes of the form.
+func (f EventForm) event(ctx context.Context, tx ports.Tx, app applications.Application, was events.Event) (events.Event, error) {
+	is := was
+	checked, wrong := events.New(was.Slug, f.Name, f.Description)
+	is.Slug, is.Name, is.Description, is.Active = checked.Slug, checked.Name, checked.Description, f.Active
+	var wrongExample, wrongSchema, wrongPriority, wrongLimits error
+	is.Example, wrongExample = events.ParseExample("example", f.Example)
+	is.Schema, wrongSchema = parseSchema(ctx, was, f, is.Example)
+	if _, unparsed := errors.AsType[unparsedSchema](wrongSchema); unparsed {
+		return is, wrongSchema
 	}
-	faults.Add("", err)
-	checked.Priority, err = events.ParsePriority("priority", f.Priority)
-	faults.Add("", err)
-	checked.Active = f.Active
-	return checked, faults.Err()
+	is.Priority, wrongPriority = events.ParsePriority("priority", f.Priority)
+	is.Channels, is.Pools, wrongLimits = f.limits(ctx, tx, app, was.Pools)
+	return is, fault.Join(f.Refusal, wrong, wrongExample, wrongSchema, wrongPriority, wrongLimits)
 }
 
 // limits finds the channels and pools that an event is limited to among those that its application
@@ -226,10 +218,11 @@ func (f EventForm) limits(ctx context.Context, tx ports.Tx, app applications.App
 			limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
 		}
 	}
+	var unknown error
 	if len(limited) < len(slices.Compact(slices.Sorted(slices.Values(f.Channels)))) {
-		return nil, nil, fault.Field("channels", "%s", channels.ErrNotFound.Error())
+		unknown = fault.Field("channels", "%s", channels.ErrNotFound.Error())
 	}
 	slices.SortFunc(limited, func(a, b events.Channel) int { return strings.Compare(a.Name, b.Name) })
 	pools, err := events.PoolsNamed(events.Pools(usable), had, f.Pools)
-	return limited, pools, err
+	return limited, pools, fault.Join(unknown, err)
 }

@@ -66,10 +66,11 @@ func (a *API) createChannel(c call) error {
 	body := c.object()
 	body.Only("name", "protocol", "driver", "preferred", "active", "pool", "weight", "settings")
 	f := app.ChannelForm{Weight: channels.DefaultWeight, Name: body.String("name"), Protocol: body.String("protocol"), Driver: body.String("driver"), Active: true, Changes: map[string]any{}}
-	bindChannel(body)(&f)
-	if err := body.Err(); err != nil {
+	change, err := bindChannel(body)
+	if err != nil {
 		return err
 	}
+	change(&f)
 	made, err := a.use.Channels.Create(c.ctx, c.manager(), c.at(), f)
 	if err != nil {
 		return err
@@ -77,12 +78,15 @@ func (a *API) createChannel(c call) error {
 	return a.answerChannel(c, http.StatusCreated, made.ID)
 }
 
-// bindChannel reads the fields of a channel that may be changed.
-func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
+// bindChannel reads the fields of a channel that may be changed. Mistakes in members become the
+// refusal of the form, so that the use case adds its own.
+func bindChannel(body *jsonbody.Object) (func(*app.ChannelForm), error) {
 	preferred, active := optional(body, "preferred", boolReader(body)), optional(body, "active", boolReader(body))
 	pool, weight := optional(body, "pool", body.Verbatim), optional(body, "weight", body.RequiredInteger)
 	settings, _ := body.Map("settings")
+	refusal, err := body.Mistakes()
 	return func(f *app.ChannelForm) {
+		f.Refusal = refusal
 		set(&f.Preferred, preferred)
 		set(&f.Active, active)
 		set(&f.Pool, pool)
@@ -92,7 +96,7 @@ func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
 		if settings != nil {
 			f.Changes = settings
 		}
-	}
+	}, err
 }
 
 func (a *API) showChannel(c call) error {
@@ -120,8 +124,8 @@ func (a *API) patchChannel(c call) error {
 	id := web.ID[channels.ID](c, "channel")
 	body := c.object()
 	body.Only("preferred", "active", "pool", "weight", "settings")
-	change := bindChannel(body)
-	if err := body.Err(); err != nil {
+	change, err := bindChannel(body)
+	if err != nil {
 		return err
 	}
 	if err := a.use.Channels.Patch(c.ctx, c.manager(), c.at(), id, change); err != nil {

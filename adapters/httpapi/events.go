@@ -111,7 +111,7 @@ func (a *API) deleteEvent(c call) error {
 }
 
 // bindEvent reads the changeable fields of an event. It looks channels up by name, in the project
-// first.
+// first. Mistakes in members become the refusal of the form, so that the use case adds its own.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
 	if priority != nil && *priority == "" {
@@ -120,7 +120,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 	active := optional(body, "active", boolReader(body))
 	schema, example := objectText(body, "context_schema"), objectText(body, "example")
 	named, pools := optional(body, "channels", body.Strings), optional(body, "pools", body.Strings)
-	if err := body.Err(); err != nil {
+	if _, err := body.Mistakes(); err != nil {
 		return nil, err
 	}
 	var limited []channels.ID
@@ -138,7 +138,9 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 			limited = append(limited, usable[found].ID)
 		}
 	}
+	refusal, err := body.Mistakes()
 	return func(f *app.EventForm) {
+		f.Refusal = refusal
 		set(&f.Name, name)
 		set(&f.Description, description)
 		set(&f.Priority, priority)
@@ -149,7 +151,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 			f.Channels = limited
 		}
 		set(&f.Pools, pools)
-	}, body.Err()
+	}, err
 }
 
 // objectText reads an object member as JSON text; empty for null, nil if it is absent.

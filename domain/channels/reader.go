@@ -23,13 +23,14 @@ type SettingsReader struct {
 
 // ReadSettings returns a reader that has already checked what every driver accepts. described are
 // the driver's own settings; a channel with another one has a fault, and a driver that reads
-// another one panics. A protocol that is not among these is a fault.
+// another one panics. A protocol that is not among these is a fault; one that does not exist is
+// refused elsewhere.
 func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *SettingsReader {
 	r := &SettingsReader{channel: c, settings: c.Settings}
 	for _, s := range described {
 		r.known = append(r.known, s.Name)
 	}
-	if !slices.Contains(protocols, c.Protocol) {
+	if c.Protocol != "" && !slices.Contains(protocols, c.Protocol) {
 		words := make([]string, len(protocols))
 		for i, p := range protocols {
 			words[i] = string(p)

@@ -175,6 +175,31 @@ func (f Fields) invalid() *Error {
 	return &Error{kind: Invalid, message: strings.Join(said, "; "), fields: slices.Clone(f)}
 }
 
+// Join returns the mistakes of several Invalid errors as one error; nil without an error. When
+// several are about one field, only the first is kept: the others saw the zero value of a wrong
+// one. An error of another kind is returned alone.
+func Join(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(errs) == 0 {
+		return nil
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	var all Fields
+	for _, err := range errs {
+		if KindOf(err) != Invalid {
+			return err
+		}
+		var own Fields
+		own.Add("", err)
+		all = append(all, slices.DeleteFunc(own, func(f FieldErrors) bool {
+			return slices.ContainsFunc(all, func(known FieldErrors) bool { return known.Name == f.Name })
+		})...)
+	}
+	return all.Err()
+}
+
 func join(outer, inner string) string {
 	switch {
 	case outer == "" || outer == inner:

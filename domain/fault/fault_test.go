@@ -204,3 +204,20 @@ func TestReason(t *testing.T) {
 	two.Addf("b", "is missing")
 	assert.Equal(t, "a: is missing; b: is missing", fault.Reason(two.Err()))
 }
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	taken := fault.New(fault.Invalid, "is taken")
+	away := errors.New("the database is away")
+	assert.NoError(t, fault.Join())
+	assert.NoError(t, fault.Join(nil, nil))
+	assert.Equal(t, error(taken), fault.Join(nil, taken), "a single error stays as it is")
+	assert.Equal(t, away, fault.Join(fault.Field("name", "is required"), away), "an error that is not about the input is returned alone")
+
+	joined := fault.Join(fault.Field("name", "must be a string"), taken.On("slug"), nil, fault.Field("name", "is required"))
+	assert.Equal(t, "name: must be a string; slug: is taken", joined.Error())
+	var known *fault.Error
+	require.ErrorAs(t, joined, &known)
+	require.Len(t, known.Fields(), 2)
+	assert.ErrorIs(t, known.Fields()[1].Cause, taken)
+}

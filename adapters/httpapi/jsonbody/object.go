@@ -246,6 +246,10 @@ func (o *Object) Check(err error) {
 // error given to Unreadable or Check that is not about a member.
 func (o *Object) Err() error { return o.faults.err() }
 
+// Mistakes returns the errors about members, nil if there are none, and the error that Err returns
+// instead of them, if there is one.
+func (o *Object) Mistakes() (mistakes, other error) { return o.faults.fields.Err(), o.faults.other }
+
 func (o *Object) addError(name, format string, args ...any) {
 	o.faults.addf(join(o.path, name), format, args...)
 }
