@@ -3,9 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/requests"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // The errors of bodies.
@@ -55,6 +58,22 @@ func (c call) actor() audit.Actor {
 
 // editor returns the actor without any rights, so that it cannot change members who have a role.
 func (c call) editor() operators.Editor { return operators.Editor{Actor: c.actor()} }
+
+// protected turns the refusal to change members who have a role, which is about the role of an
+// editor, into the one for keys. sent are the members that the body names in `users`.
+func protected(err error, sent ...users.MemberID) error {
+	refused, ok := errors.AsType[*operators.HigherRoleError](err)
+	if !ok {
+		return err
+	}
+	refusal := users.ErrProtected.With("%s may not be changed: %s", strings.Join(refused.Usernames(), ", "), users.ErrProtected.Error())
+	for i, id := range sent {
+		if slices.ContainsFunc(refused.Members, func(m users.Member) bool { return m.ID == id }) {
+			return refusal.On(fmt.Sprintf("users[%d]", i))
+		}
+	}
+	return refusal
+}
 
 // manager returns the actor with the right of an organization's administrator.
 func (c call) manager() operators.Editor {

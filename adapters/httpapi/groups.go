@@ -102,7 +102,7 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 		return body.Err()
 	}
 	if err != nil {
-		return err
+		return protected(err, members...)
 	}
 	return c.answer(http.StatusOK, groupChange{n})
 }

@@ -54,7 +54,8 @@ func (a *API) patchMember(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMember(a.use.Members.SetLockedByName(c.ctx, c.editor(), c.at(), web.Param(c, "username"), locked))
+	changed, err := a.use.Members.SetLockedByName(c.ctx, c.editor(), c.at(), web.Param(c, "username"), locked)
+	return c.answerMember(changed, protected(err))
 }
 
 func (a *API) listMemberships(c call) error {
@@ -97,5 +98,6 @@ func (a *API) patchMembership(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMembership(a.use.Members.PatchMembership(c.ctx, c.editor(), c.at(), web.Param(c, "username"), change))
+	changed, err := a.use.Members.PatchMembership(c.ctx, c.editor(), c.at(), web.Param(c, "username"), change)
+	return c.answerMembership(changed, protected(err))
 }

@@ -21,6 +21,12 @@ func (w *world) appoint(role users.Role) {
 	})
 }
 
+// member adds a user to acme and returns the id.
+func (w *world) member(email string) users.MemberID {
+	w.Helper()
+	return users.MemberID(read[user](w.post(usersPath, object{"email": email}).is(http.StatusCreated)).ID)
+}
+
 func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
 	t.Parallel()
 
@@ -47,6 +53,29 @@ func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
 		}
 		w.appoint(users.RoleMember)
 		w.delete(userPath("boss@example.org"), nil).is(http.StatusOK)
+	}))
+
+	t.Run("NoKeyLocksOrGroupsThem", both(func(w *world) {
+		ann, boss := w.member("ann@example.org"), w.member("boss@example.org")
+		m := w.manager()
+		group := idPath("/api/o/acme/g/", read[named](m.post("/api/o/acme/g/", object{"name": "Board"}).is(http.StatusCreated)).ID)
+		const why = "boss@example.org may not be changed: the user has a console role in this organization; only the console and the command line may change or remove them"
+		for _, role := range []users.Role{users.RoleViewer, users.RoleAdministrator} {
+			w.appoint(role)
+			w.unchanged(func() {
+				for _, a := range []answer{
+					m.patch(membersPath+"boss@example.org/", object{"locked": true}),
+					m.patch(membersOfWeb+"boss@example.org/", object{"locked": true}),
+				} {
+					p := read[problem](a.is(http.StatusForbidden))
+					require.Equal(w, []string{"user_protected", "username", why}, []string{p.Code, p.Param, p.Detail})
+				}
+				for _, call := range []string{"add/", "remove/"} {
+					p := read[problem](m.post(group+call, object{"users": list{ann, boss}}).is(http.StatusForbidden))
+					require.Equal(w, []string{"user_protected", "users[1]", why}, []string{p.Code, p.Param, p.Detail})
+				}
+			})
+		}
 	}))
 
 	t.Run("ReadValuesCanBePostedAgain", both(func(w *world) {
