@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/archive"
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -20,11 +21,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// openForCopy opens the database without keys, because rows are copied as they are stored.
-func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	store, err := r.connectExisting(ctx, flags)
+// openForCopy opens the database with keys, none if rows are only copied as they are stored.
+func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet, keys seal.Ring) (*gormstore.Store, error) {
+	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return nil, err
+	}
+	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
+	config.Keys, config.MustExist = keys, true
+	store, err := gormstore.Connect(ctx, config)
+	if err != nil {
+		return nil, explainAbsent(c, err)
 	}
 	if err := store.Ready(ctx); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -32,11 +39,25 @@ func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet) (*gormstore
 	return store, nil
 }
 
-// backup writes a backup to a file.
+// backup writes a backup to a file, and the key to another one if everything can be decrypted with
+// it.
 func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
+	var key configs.SecretKey
+	var keys seal.Ring
 	if withKey {
-		var key configs.SecretKey
-		if _, _, key, err = r.prepare(ctx, flags, refuse); err != nil {
+		var c configs.Config
+		if c, _, key, err = r.prepare(ctx, flags, refuse); err != nil {
+			return done, "", err
+		}
+		keys = newKeys(c, key)
+	}
+	store, err := r.openForCopy(ctx, flags, keys)
+	if err != nil {
+		return done, "", err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if withKey {
+		if err := store.CheckCurrentKey(ctx); err != nil {
 			return done, "", err
 		}
 		keyFile = file + ".key"
@@ -49,11 +70,6 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 			}
 		}()
 	}
-	store, err := r.openForCopy(ctx, flags)
-	if err != nil {
-		return done, keyFile, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 	err = archive.Write(file, func(w *archive.Writer) error {
 		done, err = backup.Write(ctx, store, r.version, systemClock{}.Now(), w)
 		return err

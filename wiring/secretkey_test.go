@@ -154,3 +154,33 @@ func TestKeyOfOtherInstallation(t *testing.T) {
 		assert.Equal(t, http.StatusOK, status)
 	})
 }
+
+// TestBackupWithWrongKey checks that no key is written with which the copy cannot be used.
+func TestBackupWithWrongKey(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, i *installation) {
+		own, other := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+		i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+own)
+		i.run(t, secretShop, "apply", "-f", "-")
+		with := func(settings ...string) *installation {
+			return &installation{environ: append(slices.Clone(i.environ), settings...)}
+		}
+		wrong, rotating := with("TOCSIN_SECRET_KEY="+other), with("TOCSIN_SECRET_KEY="+other, "TOCSIN_SECRET_KEY_PREVIOUS="+own)
+		file := filepath.Join(t.TempDir(), "copy.zst")
+
+		_, complaint := wrong.fails(t, "backup", "--with-key", file)
+		assert.Contains(t, complaint, `the settings of the channel "mail" (id 1) cannot be opened`)
+		_, complaint = rotating.fails(t, "backup", "--with-key", file)
+		assert.Contains(t, complaint, "run `tocsin re-encrypt`")
+		left, err := os.ReadDir(filepath.Dir(file))
+		require.NoError(t, err)
+		assert.Empty(t, left)
+		wrong.run(t, "", "backup", file+".plain")
+
+		rotating.run(t, "", "re-encrypt")
+		rotating.run(t, "", "backup", "--with-key", file)
+		text, err := os.ReadFile(file + ".key")
+		require.NoError(t, err)
+		assert.Equal(t, other+"\n", string(text))
+	})
+}

@@ -17,7 +17,7 @@ func (p Program) backup() *cobra.Command {
 		Long: "Write a consistent copy of everything in the database to a file that does not exist yet. The installation can keep running.\n" +
 			"The copy is the same whichever database it comes from, so it can be restored to SQLite and to Postgres.\n\n" +
 			"The settings of channels stay encrypted in it: without the secret key they are lost. With --with-key the key is written beside\n" +
-			"it, to FILE.key; with both, everything can be read.",
+			"it, to FILE.key; with both, everything can be read. It refuses a key that cannot decrypt everything.",
 		Example: "  tocsin backup /backups/tocsin-2026-11-23.zst\n" +
 			"  tocsin backup --with-key /vault/tocsin.zst",
 		Args: oneArgument("FILE"),

@@ -3,17 +3,26 @@ package gormstore
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // checkKeysTimeout is the timeout of CheckKeys.
 const checkKeysTimeout = 10 * time.Second
 
-// ErrOtherKey means that no stored encrypted text can be decrypted with the configured keys.
-var ErrOtherKey = fault.New(fault.Invalid, "the secret key does not belong to this database")
+// Errors of the keys that are configured.
+var (
+	// ErrOtherKey means that no stored encrypted text can be decrypted with them.
+	ErrOtherKey = fault.New(fault.Invalid, "the secret key does not belong to this database")
+	// ErrUndecryptable means that some of the texts cannot be decrypted with any of them.
+	ErrUndecryptable = fault.New(fault.Invalid, "the secret key cannot decrypt everything")
+	// ErrPreviousKey means that some of the texts can be decrypted only with a previous one.
+	ErrPreviousKey = fault.New(fault.Invalid, "a change of the secret key is not finished")
+)
 
 // encryptedColumns are the columns that hold encrypted texts as long as their rows exist.
 var encryptedColumns = []struct{ table, column, order string }{
@@ -84,4 +93,39 @@ func (t tx) exists(ctx context.Context, table string) (bool, error) {
 	}
 	found, err := rowsOf[int](t.db(ctx).Raw("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 	return len(found) > 0, err
+}
+
+// CheckCurrentKey decrypts all encrypted texts, and returns nil if the current key alone does this:
+// otherwise ErrUndecryptable, or ErrPreviousKey.
+func (s *Store) CheckCurrentKey(ctx context.Context) error {
+	ctx = withTimeoutClass(ctx, timeoutNone)
+	return s.call(func() error {
+		return s.engine.view(ctx, func(t tx) error {
+			all, err := t.undecryptable(ctx)
+			if err != nil {
+				return err
+			}
+			if len(all) > 0 {
+				return ErrUndecryptable.With("the secret key cannot decrypt everything that the database stores encrypted: %s; put the right key back (docs/runbooks/secret-key.md)",
+					strings.Join(all, "; "))
+			}
+			t.keys = t.keys.Current()
+			if all, err = t.undecryptable(ctx); err != nil || len(all) == 0 {
+				return err
+			}
+			return ErrPreviousKey.With("a change of the secret key is not finished: secret_key_previous is still needed; run `tocsin re-encrypt`, then try again")
+		})
+	})
+}
+
+// undecryptable returns what cannot be decrypted, as far as Verify reports it.
+func (t tx) undecryptable(ctx context.Context) (all []string, err error) {
+	for _, check := range []func(context.Context) (ports.Finding, error){t.verifyChannels, t.verifyApps} {
+		found, err := check(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found.Wrong...)
+	}
+	return all, nil
 }

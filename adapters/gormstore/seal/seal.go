@@ -120,6 +120,9 @@ func (r Ring) Open(sealed, place string) ([]byte, error) {
 	return text, nil
 }
 
+// Current returns the ring without the previous keys.
+func (r Ring) Current() Ring { return Ring{keys: r.keys[:min(len(r.keys), 1)]} }
+
 // Prefix returns the prefix of all texts sealed under the current key, and of no others; ErrNoKey.
 // It contains no SQL wildcard.
 func (r Ring) Prefix() (string, error) {
