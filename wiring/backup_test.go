@@ -104,6 +104,39 @@ func TestBackupRestore(t *testing.T) {
 	}
 }
 
+// TestRestoreUnreadableFile checks what is said of files that cannot be restored, and that nothing
+// is created for them.
+func TestRestoreUnreadableFile(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.run(t, "", "migrate", "up")
+	folder := t.TempDir()
+	whole := filepath.Join(folder, "whole.zst")
+	i.run(t, "", "backup", whole)
+	text, err := os.ReadFile(whole)
+	require.NoError(t, err)
+	changed := bytes.Clone(text)
+	changed[len(changed)/2] ^= 1
+	for name, c := range map[string]struct {
+		content []byte
+		want    string
+	}{
+		"cut.zst":     {text[:20], "the copy is damaged or incomplete; nothing was restored: " + filepath.Join(folder, "cut.zst") + ": unexpected EOF"},
+		"changed.zst": {changed, "the copy is damaged or incomplete; nothing was restored: " + filepath.Join(folder, "changed.zst") + ": "},
+		"other.txt":   {[]byte("id,name\n1,Ada\n"), filepath.Join(folder, "other.txt") + " is no copy of an installation: it is not compressed with zstd"},
+		"empty":       {nil, filepath.Join(folder, "empty") + " is no copy of an installation"},
+		"":            {nil, folder + " is a folder, not a file"},
+	} {
+		if name != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), c.content, 0o600))
+		}
+		database := filepath.Join(t.TempDir(), "tocsin.db")
+		_, complaint := i.fails(t, "restore", filepath.Join(folder, name), "--database-url", "sqlite:"+database)
+		assert.Contains(t, complaint, c.want, name)
+		assert.NoFileExists(t, database, name)
+	}
+}
+
 func TestVerifyReportsErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {

@@ -115,6 +115,15 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 		return done, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	begun, err := backup.ReadHeader(from) // Before anything is created.
+	switch {
+	case errors.Is(err, archive.ErrFormat):
+		return done, backup.ErrNoCopy.With("%s is no copy of an installation: it is not compressed with zstd", file)
+	case errors.Is(err, backup.ErrNoCopy):
+		return done, backup.ErrNoCopy.With("%s is no copy of an installation", file)
+	case err != nil:
+		return done, err
+	}
 	store, err := r.connect(ctx, flags)
 	if err != nil {
 		return done, err
@@ -123,7 +132,7 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 	if err := createSchema(ctx, store); err != nil {
 		return done, err
 	}
-	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
+	return backup.Restore(ctx, store, by, systemClock{}.Now(), begun)
 }
 
 // copy copies one database, or one organization of it, to another database.

@@ -19,8 +19,15 @@ import (
 // maxLine is the size of the largest line, in bytes.
 const maxLine = 256 << 20
 
-// ErrExists means that a file would be overwritten.
-var ErrExists = fault.New(fault.Invalid, "the file exists already")
+// Errors of files.
+var (
+	// ErrExists means that a file would be overwritten.
+	ErrExists = fault.New(fault.Invalid, "the file exists already")
+	// ErrFormat means that a file is not compressed with zstd.
+	ErrFormat = fault.New(fault.Invalid, "the file is not compressed with zstd")
+	// ErrFolder means that a folder was given instead of a file.
+	ErrFolder = fault.New(fault.Invalid, "this is a folder, not a file")
+)
 
 // tempFile is an unfinished file. It has another name until it is complete.
 type tempFile struct {
@@ -118,6 +125,12 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := file.Stat(); err != nil || info.IsDir() {
+		if err == nil {
+			err = ErrFolder.With("%s is a folder, not a file", path)
+		}
+		return nil, errors.Join(err, file.Close())
+	}
 	z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -127,12 +140,16 @@ func Open(path string) (*Reader, error) {
 	return &Reader{file, z, lines}, nil
 }
 
-// ReadLine returns the next line, which is valid until the next call; io.EOF after the last one.
+// ReadLine returns the next line, which is valid until the next call; io.EOF after the last one, and
+// ErrFormat if something is not compressed with zstd.
 func (r *Reader) ReadLine() ([]byte, error) {
 	if r.from.Scan() {
 		return r.from.Bytes(), nil
 	}
 	if err := r.from.Err(); err != nil {
+		if errors.Is(err, zstd.ErrMagicMismatch) {
+			err = ErrFormat
+		}
 		return nil, fmt.Errorf("%s: %w", r.file.Name(), err)
 	}
 	return nil, io.EOF

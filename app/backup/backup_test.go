@@ -71,8 +71,16 @@ func taken(t *testing.T) []string {
 }
 
 func restore(ctx context.Context, s ports.CopyStore, c *text) error {
-	_, err := backup.Restore(ctx, s, audit.Actor{Name: "root"}, noon.Add(time.Hour), c)
+	_, err := restored(ctx, s, c)
 	return err
+}
+
+func restored(ctx context.Context, s ports.CopyStore, c *text) (done backup.Summary, err error) {
+	from, err := backup.ReadHeader(c)
+	if err != nil {
+		return done, err
+	}
+	return backup.Restore(ctx, s, audit.Actor{Name: "root"}, noon.Add(time.Hour), from)
 }
 
 func TestRestoreHolds(t *testing.T) {
@@ -114,6 +122,7 @@ func TestRestoreDamaged(t *testing.T) {
 	}{
 		"Empty":             {text{}, backup.ErrNoCopy},
 		"AnotherFile":       {text{lines: []string{"id,name", "1,Ada"}}, backup.ErrNoCopy},
+		"ABrokenBegin":      {text{broke: errors.New("unexpected EOF")}, backup.ErrDamaged},
 		"AnotherFormat":     {text{lines: with(0, strings.Replace(whole[0], `"version":1`, `"version":2`, 1))}, backup.ErrSchema},
 		"AnotherSchema":     {text{lines: with(0, strings.Replace(whole[0], `"schema":`, `"schema":9`, 1))}, backup.ErrSchema},
 		"ARowIsMissing":     {text{lines: slices.Delete(slices.Clone(whole), entry, entry+1)}, backup.ErrDamaged},
@@ -162,9 +171,9 @@ func TestCopyExcludedTables(t *testing.T) {
 	t.Parallel()
 	whole := taken(t)
 	plain, with := newStore(t), newStore(t)
-	done, err := backup.Restore(t.Context(), plain, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: slices.Clone(whole)})
+	done, err := restored(t.Context(), plain, &text{lines: slices.Clone(whole)})
 	require.NoError(t, err)
-	skipped, err := backup.Restore(t.Context(), with, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: withCopies(whole, 1)})
+	skipped, err := restored(t.Context(), with, &text{lines: withCopies(whole, 1)})
 	require.NoError(t, err)
 	assert.Equal(t, done, skipped, "it is not counted")
 	assert.Equal(t, content(t, plain), content(t, with))
