@@ -109,3 +109,24 @@ func TestHeldInstallation(t *testing.T) {
 		assert.Contains(t, i.run(t, "", "release"), "the installation was not held")
 	})
 }
+
+// TestStateIsLogged checks that instances say at their start why they send nothing.
+func TestStateIsLogged(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	_, stop := i.start(t, "listening", "serve", "--hold")
+	stop()
+	for _, args := range [][]string{{"serve"}, {"serve", "--hold"}, {"worker"}} {
+		line, stop := i.start(t, "nothing is sent: the installation is held; `tocsin release` ends that", args...)
+		stop()
+		assert.Equal(t, "WARN", line["level"], args)
+		assert.NotEmpty(t, line["since"], args)
+	}
+	i.run(t, "", "release")
+	i.run(t, "", "maintenance", "on")
+	for _, command := range []string{"serve", "worker"} {
+		line, stop := i.start(t, "nothing is sent or changed: the installation is read-only for maintenance; `tocsin maintenance off` ends that", command)
+		stop()
+		assert.Equal(t, "WARN", line["level"], command)
+	}
+}

@@ -18,6 +18,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
 )
 
 //go:generate go tool wire . ../test/harness
@@ -106,13 +108,16 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 			return err
 		}
 		defer closeAll()
-		if err := s.checkKeys(ctx); err != nil {
+		if err := s.store.CheckKeys(ctx); err != nil {
 			return err
 		}
 		if serving.Hold {
 			if _, err := s.installation.Hold(ctx, serving.By); err != nil {
 				return err
 			}
+		}
+		if err := warnOfState(ctx, s.store, log); err != nil {
+			return err
 		}
 		warnWithoutHTTPS(c, log)
 		if serving.Send {
@@ -140,6 +145,9 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 		}
 		defer closeAll()
 		if err := work.Store.CheckKeys(ctx); err != nil {
+			return err
+		}
+		if err := warnOfState(ctx, work.Store, log); err != nil {
 			return err
 		}
 		stop, err := work.Monitor.start(ctx)
@@ -216,6 +224,21 @@ func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger, ab
 	}
 	return errNoKeyFile.With("the secret key of this database is missing: it stores secrets encrypted, but secret_key is not set and there is no file %s; "+
 		"put back the key (docs/runbooks/secret-key.md)", file)
+}
+
+// warnOfState logs a warning if the installation is held or read-only: nothing is sent then.
+func warnOfState(ctx context.Context, store ports.Store, log *slog.Logger) error {
+	state, err := ports.View(ctx, store, func(tx ports.Tx) (installation.State, error) { return tx.Installation().State(ctx) })
+	if err != nil {
+		return err
+	}
+	if !state.Held.IsZero() {
+		log.Warn("nothing is sent: the installation is held; `tocsin release` ends that", "since", state.Held)
+	}
+	if !state.ReadOnly.IsZero() {
+		log.Warn("nothing is sent or changed: the installation is read-only for maintenance; `tocsin maintenance off` ends that", "since", state.ReadOnly)
+	}
+	return nil
 }
 
 // warnWithoutLinks logs that messages have no unsubscribe links.

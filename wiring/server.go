@@ -39,7 +39,7 @@ type server struct {
 	endpoint     *endpoint
 	reloader     *reloader
 	installation *app.Installation
-	checkKeys    func(context.Context) error
+	store        *gormstore.Store
 }
 
 // newHealth returns the health checks of an instance.
@@ -55,7 +55,7 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 }
 
 func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, endpoint *endpoint, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, watchdog: dog, monitor: work.Monitor, log: log, endpoint: endpoint, reloader: work.Reloader, installation: whole, checkKeys: work.Store.CheckKeys}
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, watchdog: dog, monitor: work.Monitor, log: log, endpoint: endpoint, reloader: work.Reloader, installation: whole, store: work.Store}
 }
 
 // ServeHTTP answers one request: the console serves its prefix and the root path, the API
