@@ -80,6 +80,9 @@ func (a *API) problem(c echo.Context, err error) problem {
 		Type: a.base(c.Request()) + known.page(), Title: http.StatusText(status), Status: status, Code: known.Code, Detail: detail,
 		Param: known.where(c, err), RequestID: c.Response().Header().Get(echo.HeaderXRequestID), Errors: fields,
 	}
+	if p.Errors == nil && fault.KindOf(err) == fault.Invalid {
+		p.Errors = map[string][]string{*p.Param: {detail}}
+	}
 	if exceeded, ok := errors.AsType[*quotas.Exceeded](err); ok {
 		p.Quota = exceeded.Quota
 	}
@@ -114,11 +117,11 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 // maxDetail is the maximum number of messages in `detail`; `errors` has all.
 const maxDetail = 3
 
-// invalid returns the detail and fields of invalid input. Messages without a field belong to the
-// body.
+// invalid returns the detail and fields of invalid input; nil if it is not about a field. Messages
+// without a field beside others belong to the body.
 func invalid(e *fault.Error) (detail string, fields map[string][]string) {
 	if len(e.Fields()) == 0 {
-		return e.Error(), map[string][]string{jsonbody.Body: {e.Error()}}
+		return e.Error(), nil
 	}
 	fields = map[string][]string{}
 	count := 0

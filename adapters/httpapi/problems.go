@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -61,20 +60,23 @@ func firstMistake(err error) fault.FieldErrors {
 }
 
 // where returns the member, header, query parameter or path parameter at fault; nil if there is
-// none.
+// none. Invalid input is the fault of the body if nothing else is named.
 func (p Problem) where(c echo.Context, err error) *string {
-	if known, ok := errors.AsType[*fault.Error](err); ok && (len(known.Fields()) > 0 || known.Kind() == fault.Invalid) {
-		return new(cmp.Or(firstMistake(err).Name, jsonbody.Body))
+	if name := firstMistake(err).Name; name != "" {
+		return &name
 	}
 	for _, part := range p.parts {
 		if slices.Contains(c.ParamNames(), part) || c.QueryParams().Has(part) {
 			return &part
 		}
 	}
-	if p.param == "" {
-		return nil
+	switch {
+	case p.param != "":
+		return &p.param
+	case fault.KindOf(err) == fault.Invalid:
+		return new(jsonbody.Body)
 	}
-	return &p.param
+	return nil
 }
 
 // timeouts are the errors of a call that took too long.

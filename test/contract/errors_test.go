@@ -92,6 +92,53 @@ func TestErrors(t *testing.T) {
 		require.Equal(w, "idempotency_key_reused Idempotency-Key", p.Code+" "+p.Param)
 	}))
 
+	t.Run("NameThePartOfThePathWhenThereIsNoBody", both(func(w *world) {
+		w.apply(orders())
+		m := w.manager()
+		created := func(path string, body object) string {
+			return idPath(path, read[named](m.post(path, body).is(http.StatusCreated)).ID)
+		}
+		pool := created(shopPath+"c/", object{"name": "spare", "protocol": "SMS", "driver": "mailbox", "pool": "spare"})
+		m.post(webPath+"e/", object{"slug": "pooled", "name": "Pooled", "pools": list{"spare"}}).is(http.StatusCreated)
+		list := created(listsPath, object{"name": "Used"})
+		m.post(webPath+"e/pooled/n/", object{"name": "Used", "distribution_list": read[named](m.get(list)).ID}).is(http.StatusCreated)
+		group := created("/api/o/acme/g/", object{"name": "Board"})
+		m.post(group+"add/", object{"users": []any{w.member("ann@example.org")}}).is(http.StatusOK)
+		byDefault := idPath("/api/o/acme/g/", int64(w.groupOf("acme", "Default")))
+		occurrence := idPath(webPath+"occurrences/", read[struct{ Occurrence int64 }](m.post(orderPath, object{}).is(http.StatusCreated)).Occurrence)
+		m.post(occurrence+"cancel/", nil).is(http.StatusOK)
+		key := idPath("/api/o/acme/k/", read[named](m.post("/api/o/acme/k/", object{"name": "old", "grants": []string{"event:list"}}).is(http.StatusCreated)).ID)
+		m.post(key+"revoke/", nil).is(http.StatusOK)
+		for _, c := range []struct{ method, path, body, want string }{
+			{http.MethodDelete, pool, "", "in_use channel"},
+			{http.MethodPatch, pool, `{"pool": "other"}`, "in_use pool"},
+			{http.MethodDelete, list, "", "in_use pk"},
+			{http.MethodDelete, webPath, "", "in_use app"},
+			{http.MethodDelete, webPath + "e/pooled/", "", "in_use evt"},
+			{http.MethodDelete, group, "", "in_use group"},
+			{http.MethodDelete, byDefault, "", "reserved group"},
+			{http.MethodPatch, byDefault, `{"name": "All"}`, "reserved name"},
+			{http.MethodPost, "/api/o/", `{"slug": "system", "name": "System"}`, "reserved slug"},
+			{http.MethodPost, key + "rotate/", "", "key_ended key"},
+			{http.MethodPost, occurrence + "retry/", "", "occurrence_over id"},
+			{http.MethodPatch, key, `{"name": "New"}`, "key_ended key"},
+		} {
+			var body any
+			if c.body != "" {
+				body = raw(c.body)
+			}
+			p := read[problem](w.do(c.method, c.path, body).is(http.StatusBadRequest))
+			require.Equal(w, c.want, p.Code+" "+p.Param, "%s %s", c.method, c.path)
+			require.Equal(w, map[string][]string{p.Param: {strings.TrimPrefix(p.Detail, p.Param+": ")}}, p.Errors)
+		}
+		m.patch(webPath+"e/order/", object{"active": false}).is(http.StatusOK)
+		p := read[problem](m.post(orderPath, object{}).is(http.StatusBadRequest))
+		require.Equal(w, "event_inactive evt", p.Code+" "+p.Param)
+		m.patch(webPath, object{"active": false}).is(http.StatusOK)
+		p = read[problem](m.post(orderPath, object{}).is(http.StatusBadRequest))
+		require.Equal(w, "application_inactive app", p.Code+" "+p.Param)
+	}))
+
 	t.Run("LeadToThePageOfTheirCode", both(func(w *world) {
 		for _, a := range []answer{w.nobody().get("/api/o/acme/"), w.get("/api/o/acme/p/none/"), w.post(usersPath, object{})} {
 			p := read[problem](a)
