@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 )
@@ -53,7 +54,7 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 		case "recipient_filter": // It follows limit_to in alphabetical order.
 			o.bindFilter(value, sent["limit_to"] != nil, faults)
 		default:
-			faults.Addf(field, "is not an option; there are %s", optionNames)
+			faults.AddAs(jsonbody.ErrUnknownMember, field, "is not an option; there are %s", optionNames)
 		}
 	}
 	return o
@@ -77,7 +78,7 @@ func (o *triggerOptions) bindFilter(value any, hasLimitTo bool, faults *fault.Fi
 	}
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
 		if name != "usernames" {
-			faults.Addf(fieldFilter+"."+name, "there is no such filter")
+			faults.AddAs(jsonbody.ErrUnknownMember, fieldFilter+"."+name, "there is no such filter")
 		}
 	}
 	o.usedFilter = true
