@@ -35,7 +35,7 @@ var problems = []Problem{
 		Meaning: "The body is missing, or is not one JSON text. `errors` says at which line and column it stops being JSON.",
 		Remedy:  "Let a JSON library write the body instead of concatenating strings. Frequent causes are a comma after the last member, single quotes, and a shell that removes quotes."},
 	{Code: "unknown_member", Status: http.StatusBadRequest, Faults: []error{jsonbody.ErrUnknownMember}, Title: "The body has a member that does not exist",
-		Meaning: "Calls that reach people, such as trigger, refuse unknown members: a mistyped name would be ignored, and the message would be wrong.",
+		Meaning: "Trigger and the calls that manage an organization refuse unknown members: with a mistyped name the message or the change would be wrong. Other calls ignore them.",
 		Remedy:  "Check the spelling of the name. `errors` lists the members that exist. Values for templates belong in `context`."},
 	{Code: "unknown_parameter", Status: http.StatusBadRequest, Faults: []error{errUnknownParameter}, Title: "The query has a parameter that does not exist",
 		Meaning: "Lists and trigger refuse unknown query parameters: with a mistyped filter a list would return more than was asked for.",
