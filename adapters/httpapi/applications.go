@@ -61,7 +61,7 @@ func (a *API) createApplication(c call) error {
 func (a *API) patchApplication(c call) error {
 	body := c.object()
 	body.Only("name", "active")
-	name, active := optional(body, "name", body.String), optional(body, "active", boolReader(body))
+	name, active := optionalText(body, "name"), optional(body, "active", boolReader(body))
 	if err := body.Err(); err != nil {
 		return err
 	}

@@ -113,10 +113,7 @@ func (a *API) deleteEvent(c call) error {
 // bindEvent reads the changeable fields of an event. It looks channels up by name, in the project
 // first. Mistakes in members become the refusal of the form, so that the use case adds its own.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
-	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
-	if priority != nil && *priority == "" {
-		priority = nil // Otherwise it would mean normal.
-	}
+	name, description, priority := optionalText(body, "name"), optional(body, "description", body.String), optionalText(body, "priority")
 	active := optional(body, "active", boolReader(body))
 	schema, example := objectText(body, "context_schema"), objectText(body, "example")
 	named, pools := optional(body, "channels", body.Strings), optional(body, "pools", body.Strings)

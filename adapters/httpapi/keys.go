@@ -152,7 +152,7 @@ func (a *API) patchKey(c call) error {
 	id := web.ID[access.ID](c, "key")
 	body := c.object()
 	body.Only("name", "grants", "at_most_normal", "expires")
-	change := access.Change{Name: optional(body, "name", body.String), AtMostNormal: optional(body, "at_most_normal", boolReader(body)), Expires: bindExpiry(body)}
+	change := access.Change{Name: optionalText(body, "name"), AtMostNormal: optional(body, "at_most_normal", boolReader(body)), Expires: bindExpiry(body)}
 	if body.Has("grants") && !body.Null("grants") {
 		change.Grants = new(bindGrants(body))
 	}

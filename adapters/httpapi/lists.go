@@ -99,7 +99,7 @@ func (a *API) patchList(c call) error {
 	list := web.ID[lists.ID](c, "pk")
 	body := c.object()
 	body.Only("name", "application")
-	name := optional(body, "name", body.String)
+	name := optionalText(body, "name")
 	var pinned *applications.ID
 	if body.Has("application") {
 		pinned = new(pinnedTo(body)) // null unpins it

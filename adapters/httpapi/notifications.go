@@ -92,7 +92,7 @@ func (a *API) deleteNotification(c call) error {
 // bindNotification reads the changeable fields of a notification. A null list means none.
 func bindNotification(body *jsonbody.Object) (func(*app.NotificationForm), error) {
 	body.Only("name", "distribution_list", "active")
-	name, active := optional(body, "name", body.String), optional(body, "active", boolReader(body))
+	name, active := optionalText(body, "name"), optional(body, "active", boolReader(body))
 	list, given := body.Integer("distribution_list")
 	if given && list <= 0 {
 		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // To the use case 0 would mean none.

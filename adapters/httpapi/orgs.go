@@ -71,7 +71,7 @@ func (a *API) createOrganization(c call) error {
 func (a *API) patchOrganization(c call) error {
 	body := c.object()
 	body.Only("name", "default_region", "searchable_metadata")
-	change := app.OrganizationChange{Name: optional(body, "name", body.String), Region: optional(body, "default_region", body.String),
+	change := app.OrganizationChange{Name: optionalText(body, "name"), Region: optional(body, "default_region", body.String),
 		Searchable: optional(body, "searchable_metadata", body.Strings)}
 	if err := body.Err(); err != nil {
 		return err
@@ -113,11 +113,11 @@ func (c call) slugAndName() (slug, name string, err error) {
 	return body.String("slug"), body.String("name"), body.Err()
 }
 
-// name reads a body with only a name; nil if it has none.
+// name reads a body with only a name; nil if it has none, or a blank one.
 func (c call) name() (*string, error) {
 	body := c.object()
 	body.Only("name")
-	return optional(body, "name", body.String), body.Err()
+	return optionalText(body, "name"), body.Err()
 }
 
 func (a *API) listProjects(c call) error {

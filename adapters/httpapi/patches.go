@@ -13,6 +13,15 @@ func optional[T any](body *jsonbody.Object, name string, read func(name string) 
 	return new(read(name))
 }
 
+// optionalText reads an optional member that is a text; nil if it is absent, null or blank.
+func optionalText(body *jsonbody.Object, name string) *string {
+	text := optional(body, name, body.String)
+	if text != nil && *text == "" {
+		return nil
+	}
+	return text
+}
+
 // boolReader returns a reader for boolean members.
 func boolReader(body *jsonbody.Object) func(name string) bool {
 	return func(name string) bool { return body.Bool(name, false) }

@@ -89,7 +89,8 @@ func TestManagedOrganizations(t *testing.T) {
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"name": nil, "default_region": nil})))
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"default_region": "DE"})))
 			m.patch("/api/o/acme/", object{"name": "Other", "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("default_region")
-			m.patch("/api/o/acme/", object{"name": " ", "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
+			m.patch("/api/o/acme/", object{"name": 1, "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
+			m.patch("/api/o/acme/", object{"name": strings.Repeat("x", 201), "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
 			m.patch("/api/o/globex/", object{"default_region": "DE"}).is(http.StatusForbidden)
 		})
 		assert.Empty(w, region(m.patch("/api/o/acme/", object{"default_region": ""})))
@@ -123,9 +124,12 @@ func TestManagedOrganizations(t *testing.T) {
 		notification := read[named](m.post(event+"n/", object{"name": "Boss"}).is(http.StatusCreated)).ID
 		paths := []string{"/api/o/acme/", shopPath, webPath, idPath(listsPath, 1), idPath("/api/o/acme/g/", group), event, idPath(event+"n/", notification)}
 		w.unchanged(func() {
-			for _, path := range paths {
-				m.patch(path, object{"name": ""}).is(http.StatusBadRequest).isBadRequestFor("name")
-				m.patch(path, object{"name": "  "}).is(http.StatusBadRequest).isBadRequestFor("name")
+			for _, path := range paths { // A blank member is an absent one (decisions 2).
+				assert.NotEmpty(w, read[named](m.patch(path, object{"name": ""}).is(http.StatusOK)).Name)
+				assert.NotEmpty(w, read[named](m.patch(path, object{"name": "  "}).is(http.StatusOK)).Name)
+			}
+			for _, path := range []string{"/api/o/acme/p/", shopPath + "a/", listsPath, "/api/o/acme/g/", webPath + "e/", event + "n/"} {
+				m.post(path, object{"slug": "new", "name": " "}).is(http.StatusBadRequest)
 			}
 		})
 		for _, path := range paths {
@@ -145,7 +149,8 @@ func TestManagedOrganizations(t *testing.T) {
 		changed := read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"active": true}).is(http.StatusOK))
 		assert.Equal(w, application{ID: a.ID, Name: "Reader", Slug: "reader", Active: true, Events: a.Events}, changed)
 		assert.Equal(w, "Book", read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": "Book", "active": nil}).is(http.StatusOK)).Name)
-		m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": ""}).isBadRequestFor("name")
+		assert.False(w, read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": "", "active": false}).is(http.StatusOK)).Active)
+		assert.Equal(w, "Book", read[application](m.get("/api/o/acme/p/wiki/a/reader/").is(http.StatusOK)).Name)
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).json(`{"deleted": 1}`)
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).is(http.StatusNotFound)
 		m.delete(webPath, nil).is(http.StatusBadRequest)
