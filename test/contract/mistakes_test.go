@@ -19,8 +19,8 @@ func TestAllMistakesAtOnce(t *testing.T) {
 		w.unchanged(func() {
 			m.post(webPath+"e/", made).isBadRequestFor("slug", "name", "priority", "channels[0]", "pools[0]", "context_schema")
 			m.post(webPath+"e/", object{"slug": 1, "name": "Paid", "example": object{"a": 1}, "context_schema": object{"type": "string"}}).isBadRequestFor("slug", "example")
-			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "nmae": "Paid", "priority": "high"}).isBadRequestFor("nmae", "priority")
-			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "nmae": "Paid"}).isBadRequestFor("nmae")
+			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "nome": "Paid", "priority": "high"}).isBadRequestFor("nome", "priority")
+			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "nome": "Paid"}).isBadRequestFor("nome")
 			m.patch(webPath+"e/shipped/", changed).isBadRequestFor("priority", "channels[1]")
 			m.patch(webPath+"e/shipped/", object{"active": 1, "pools": list{2, "nope"}}).isBadRequestFor("active", "pools[0]", "pools[1]")
 			m.patch(webPath+"e/none/", object{"priority": "high"}).is(http.StatusNotFound)
@@ -36,7 +36,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 				m.post(all, object{"name": "box", "protocol": "EMAIL", "driver": "mailbox", "settings": object{"kep": 1, "keep": 0}}).isBadRequestFor("settings.kep", "settings.keep")
 				m.post(all, object{"name": "", "protocol": "FAX", "driver": "pigeon", "pool": "A B", "weight": 1_001}).isBadRequestFor("name", "protocol", "driver", "pool", "weight")
 				m.post(all, object{"name": 1, "protocol": "FAX", "driver": "mailbox", "pool": "A B", "settings": object{"keep": 0}}).isBadRequestFor("name", "protocol", "pool", "settings.keep")
-				m.post(all, object{"name": "mail-2", "protocol": "EMAIL", "driver": "mailbox", "nmae": 1}).isBadRequestFor("nmae")
+				m.post(all, object{"name": "mail-2", "protocol": "EMAIL", "driver": "mailbox", "nome": 1}).isBadRequestFor("nome")
 			})
 		}
 		path := idPath("/api/o/acme/c/", read[named](m.post("/api/o/acme/c/", object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).is(http.StatusCreated)).ID)
