@@ -42,8 +42,8 @@ func (e *HigherRoleError) Usernames() []string {
 }
 
 // MayChange returns a HigherRoleError when some of the members have a higher role than the editor.
-// An editor who could lock, remove or edit those would take rights away that they cannot give. A role
-// counts even while its holder is locked: the lock may be lifted.
+// An editor who could lock, remove or edit those would take rights away that they cannot give. A
+// role counts even while its holder is locked: the lock may be lifted.
 func (o Editor) MayChange(ms ...users.Member) error {
 	var above []users.Member
 	for _, m := range ms {
