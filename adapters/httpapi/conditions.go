@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -31,8 +32,12 @@ func conditionOf(h http.Header) (*condition, error) {
 		if len(h.Values(name)) == 0 {
 			continue
 		}
-		found, ok := web.ParseTags(h.Values(name))
-		if !ok {
+		sent := h.Values(name)
+		found, ok := web.ParseTags(sent)
+		switch {
+		case strings.TrimSpace(strings.Join(sent, "")) == "":
+			faults.Addf(name, "is empty")
+		case !ok:
 			faults.Addf(name, `must be * or ETags in double quotes, separated by commas`)
 		}
 		*tags = found

@@ -143,6 +143,9 @@ func (c call) request(query string, text []byte) (*requests.Request, error) {
 	if len(sent) > 1 {
 		return nil, fault.Field(headerIdempotencyKey, "is given %d times; give it only once", len(sent))
 	}
+	if strings.TrimSpace(sent[0]) == "" {
+		return nil, fault.Field(headerIdempotencyKey, "is empty")
+	}
 	key, err := names.Label(headerIdempotencyKey, sent[0])
 	if err != nil {
 		var faults fault.Fields

@@ -139,6 +139,10 @@ func TestIdempotencyKeys(t *testing.T) {
 			for _, c := range []client{w.with("Idempotency-Key", ""), w.with("Idempotency-Key", " "), w.with("Idempotency-Key", "a", "b"), w.with("Idempotency-Key", "a", "")} {
 				c.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusBadRequest).isBadRequestFor("Idempotency-Key")
 			}
+			for _, header := range []string{"Idempotency-Key", "If-Match"} {
+				errors := w.with(header, " ").post(usersPath, object{"email": "anna@example.org"}).errors()
+				require.Equal(w, map[string][]string{header: {"is empty"}}, errors)
+			}
 		})
 	}))
 
