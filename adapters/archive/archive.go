@@ -140,8 +140,8 @@ func Open(path string) (*Reader, error) {
 	return &Reader{file, z, lines}, nil
 }
 
-// ReadLine returns the next line, which is valid until the next call; io.EOF after the last one, and
-// ErrFormat if something is not compressed with zstd.
+// ReadLine returns the next line, which is valid until the next call; io.EOF after the last one,
+// and ErrFormat if the file is not compressed with zstd.
 func (r *Reader) ReadLine() ([]byte, error) {
 	if r.from.Scan() {
 		return r.from.Bytes(), nil
