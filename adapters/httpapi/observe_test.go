@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -159,6 +161,19 @@ func TestHealthAndReadiness(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.Equal(t, "a background loop is stuck; only a restart helps", problemOf(t, w).Detail)
 	assert.Zero(t, f.auth.calls())
+}
+
+// TestReadinessCode checks that an instance that is not ready has one code, whatever the cause.
+func TestReadinessCode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, err := range []error{errors.New("refused"), fmt.Errorf("ping: %w", context.DeadlineExceeded), context.Canceled, ports.ErrUnavailable, installation.ErrReadOnly} {
+		f.ready, f.alive = err, err
+		assert.Equal(t, "not_ready", problemOf(t, f.do(request{path: "/readyz", key: "-"})).Code, err)
+		assert.Equal(t, "not_alive", problemOf(t, f.do(request{path: "/healthz", key: "-"})).Code, err)
+	}
+	logged := f.log.lines(t, "request failed")
+	assert.Contains(t, fmt.Sprint(logged), context.DeadlineExceeded.Error(), "the log says why")
 }
 
 func TestPing(t *testing.T) {

@@ -41,10 +41,14 @@ func (a *API) ping(c call) error { return c.answer(http.StatusOK, pong{c.key.Nam
 // liveness fails only if a restart would help, so not if the database is unavailable.
 func (a *API) liveness(c call) error {
 	if err := a.health.Alive(c.ctx); err != nil {
-		return fmt.Errorf("%w: %w", errNotAlive, err)
+		return because(errNotAlive, err)
 	}
 	return c.answer(http.StatusOK, status{Status: "ok"})
 }
+
+// because adds only the text of the cause, for the log: as an error it would have a code of its own,
+// such as timeout.
+func because(err, cause error) error { return fmt.Errorf("%w: %s", err, cause.Error()) }
 
 // readiness runs the checks. With `?verbose` it reports the result of each, without internal error
 // messages.
@@ -56,7 +60,7 @@ func (a *API) readiness(c call) error {
 	}
 	if err := health.Verdict(report); err != nil {
 		c.Set(checksKey, checks)
-		return fmt.Errorf("%w: %w", errNotReady, err)
+		return because(errNotReady, err)
 	}
 	return c.answer(http.StatusOK, status{Status: "ok", Checks: checks})
 }
