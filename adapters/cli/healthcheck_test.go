@@ -26,6 +26,14 @@ func TestHealthcheck(t *testing.T) {
 	}
 	ready := server(func(http.ResponseWriter, *http.Request) {})
 	draining := server(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	full := server(func(w http.ResponseWriter, r *http.Request) {
+		assert.True(t, r.URL.Query().Has("verbose"))
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, err := w.Write([]byte(`{"code": "not_ready", "checks": [{"name": "takes requests", "status": "ok"},
+			{"name": "the database takes writes", "status": "failing", "reason": "the disk of the database is full"},
+			{"name": "the state of the installation is known", "status": "failing", "reason": "it failed;\u001b[2J"}]}`))
+		assert.NoError(t, err)
+	})
 	elsewhere := server(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+ready+"/readyz", http.StatusFound)
 	})
@@ -41,6 +49,9 @@ func TestHealthcheck(t *testing.T) {
 	assert.Zero(t, check(":"+port), "a server on every address is asked on this machine")
 	assert.Equal(t, 1, check(draining))
 	assert.Equal(t, "tocsin: not ready: http://"+draining+"/readyz answers 503 Service Unavailable\n", d.err.String())
+	assert.Equal(t, 1, check(full))
+	assert.Equal(t, "tocsin: not ready: http://"+full+"/readyz answers 503 Service Unavailable; failing: the database takes writes (the disk of the database is full), "+
+		"the state of the installation is known (it failed;\\u001b[2J)\n", d.err.String())
 	assert.Equal(t, 1, check(elsewhere), "a redirection is no answer")
 	assert.Equal(t, 1, check(slow, "--timeout", "20ms"))
 	assert.Contains(t, d.err.String(), "tocsin: not ready: ")

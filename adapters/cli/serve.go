@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +60,8 @@ func (p Program) healthcheck() *cobra.Command {
 		Use:   "healthcheck",
 		Short: "Ask the server on this machine whether it is ready",
 		Long: "Ask the server on this machine, at the address that it is configured to listen on, whether it is ready (GET /readyz).\n" +
-			"Exit status 0: it is. It is meant for the health checks of containers, which then need no other program.",
+			"Exit status 0: it is; otherwise it prints which checks fail. It is meant for the health checks of containers, which then\n" +
+			"need no other program.",
 		Example: "  tocsin healthcheck\n" +
 			"  tocsin healthcheck --listen :8080 --timeout 1s",
 		Args: noArguments,
@@ -113,8 +117,9 @@ func readyURL(e Endpoint) (string, error) {
 	return at.String(), nil
 }
 
+// checkReady returns nil if the server at ready is ready, and else which of its checks fail.
 func checkReady(ctx context.Context, ready string, e Endpoint) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ready, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ready+"?verbose", http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -134,9 +139,32 @@ func checkReady(ctx context.Context, ready string, e Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }() // Only the status matters.
+	defer func() { _ = answer.Body.Close() }() // It was read.
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s answers %s", ready, answer.Status)
+		return fmt.Errorf("not ready: %s answers %s%s", ready, answer.Status, failing(answer.Body))
 	}
 	return nil
+}
+
+// maxChecks is the maximum size of an answer with checks, in bytes.
+const maxChecks = 64 << 10
+
+// failing returns the failing checks in an answer; empty if it lists none.
+func failing(answer io.Reader) string {
+	var found struct {
+		Checks []struct{ Name, Status, Reason string }
+	}
+	if json.NewDecoder(io.LimitReader(answer, maxChecks)).Decode(&found) != nil {
+		return "" // It may be the answer of another program.
+	}
+	var all []string
+	for _, c := range found.Checks {
+		if c.Status == "failing" {
+			all = append(all, fmt.Sprintf("%s (%s)", c.Name, c.Reason))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; failing: " + strings.Join(all, ", ")
 }
