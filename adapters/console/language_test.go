@@ -2,13 +2,17 @@ package console_test
 
 import (
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -106,5 +110,35 @@ func TestPagesInGerman(t *testing.T) {
 			assert.Equal(t, b.get(path).StatusCode, page.StatusCode, path)
 			assert.NotRegexp(t, `</?[0-9]+>|%!\(`, page.body, path)
 		}
+	}
+}
+
+// TestExplanationInGerman checks that nothing on the page that explains a delivery stays English.
+func TestExplanationInGerman(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var path string
+	for _, r := range console.Routes() {
+		if strings.HasSuffix(r.Path, "/explain/") {
+			path = s.path(t, r) + "?user=ada"
+		}
+	}
+	said := func(language string) (all []string) {
+		b := s.as(s.accounts["root"])
+		b.header = http.Header{"Accept-Language": {language}}
+		page := b.get(path).is(t, http.StatusOK)
+		for _, found := range regexp.MustCompile(`(?s)<main.*?<p class="[^"]*"><bdi>([^<]+)</bdi></p>`).FindAllStringSubmatch(page.body, -1) {
+			all = append(all, found[1])
+		}
+		for _, found := range regexp.MustCompile(`<dt>([^<]+)</dt>|<span class="state locked">[^<]+</span> ([^<]+)</dd>`).FindAllStringSubmatch(page.body, -1) {
+			all = append(all, found[1]+found[2])
+		}
+		return all
+	}
+	english, german := said("en"), said("de")
+	require.Greater(t, len(english), len(deliveries.Gates{}.All()))
+	require.Len(t, german, len(english))
+	for i := range english {
+		assert.NotEqual(t, english[i], german[i])
 	}
 }

@@ -63,6 +63,15 @@ func explained() (all []string) {
 	for _, r := range deliveries.Reasons() {
 		tell(deliveries.Delivery{State: deliveries.Skipped, Reason: r})
 	}
+	for _, gate := range (deliveries.Gates{}).All() {
+		all = append(all, gate.Name)
+	}
+	scheduled := events.Occurrence{Scheduled: true}
+	scheduled.Options.SendAt = at
+	undelivered := []events.Occurrence{{Cancelled: at}, {Expanded: at}, {}, scheduled}
+	for _, o := range undelivered {
+		all = append(all, deliveries.Summary(o, nil, nil), deliveries.Summary(o, []deliveries.Candidate{ready}, nil), deliveries.Summary(o, []deliveries.Candidate{{}}, nil))
+	}
 	user := events.PartialUser{Application: "web", Event: events.Event{Slug: "tick"}, Channel: "mail"}
 	named := user
 	named.Notification, named.Name = 1, "customers"
