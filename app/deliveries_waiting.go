@@ -63,8 +63,8 @@ type ChannelWait struct {
 
 // blocks reports whether nothing is sent until something else has changed, so that the rate so far
 // does not predict the end.
-func (h ChannelWait) blocks() bool {
-	return h.For == deliveries.ForRelease || h.For == deliveries.ForQuota || h.For == deliveries.ForChannel || h.For == deliveries.ForLimit && !h.Until.IsZero()
+func (w ChannelWait) blocks() bool {
+	return w.For == deliveries.ForRelease || w.For == deliveries.ForQuota || w.For == deliveries.ForChannel || w.For == deliveries.ForLimit && !w.Until.IsZero()
 }
 
 // waitsRead is how many deliveries in each state are read to find out what an occurrence waits for.
@@ -72,33 +72,33 @@ const waitsRead = 100
 
 // waitsOf returns what deliveries wait for, each cause of each channel once: with the earliest time
 // at which it ends.
-func waitsOf(ds []deliveries.Delivery) (holds []ChannelWait) {
+func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 	for _, d := range ds {
 		if d.Waiting.For == "" {
 			continue
 		}
-		i := slices.IndexFunc(holds, func(h ChannelWait) bool { return h.Channel == d.Channel && h.For == d.Waiting.For })
+		i := slices.IndexFunc(waits, func(w ChannelWait) bool { return w.Channel == d.Channel && w.For == d.Waiting.For })
 		switch {
 		case i < 0:
-			holds = append(holds, ChannelWait{Waiting: d.Waiting, Channel: d.Channel, channel: d.ChannelID})
-		case d.Waiting.Until.Before(holds[i].Until):
-			holds[i].Until = d.Waiting.Until
+			waits = append(waits, ChannelWait{Waiting: d.Waiting, Channel: d.Channel, channel: d.ChannelID})
+		case d.Waiting.Until.Before(waits[i].Until):
+			waits[i].Until = d.Waiting.Until
 		}
 	}
-	return holds
+	return waits
 }
 
 // AheadText returns how many messages go before the next one; empty when none waits for its turn.
-func (h ChannelWait) AheadText() string {
+func (w ChannelWait) AheadText() string {
 	switch {
-	case h.Ahead == nil:
+	case w.Ahead == nil:
 		return ""
-	case *h.Ahead == 0:
+	case *w.Ahead == 0:
 		return "it goes next"
-	case *h.Ahead == 1:
+	case *w.Ahead == 1:
 		return "1 message goes before it"
-	case *h.Ahead >= deliveries.MaxAheadCounted:
+	case *w.Ahead >= deliveries.MaxAheadCounted:
 		return fmt.Sprintf("%d or more messages go before it", deliveries.MaxAheadCounted)
 	}
-	return fmt.Sprintf("%d messages go before it", *h.Ahead)
+	return fmt.Sprintf("%d messages go before it", *w.Ahead)
 }

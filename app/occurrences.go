@@ -137,24 +137,24 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 	if err := setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open)); err != nil {
 		return nil, err
 	}
-	holds := waitsOf(open)
+	waits := waitsOf(open)
 	if r.State == Expanding {
-		holds = append([]ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForLookup}}}, holds...)
+		waits = append([]ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForLookup}}}, waits...)
 	}
-	for i := range holds {
-		h := &holds[i]
-		if h.For != deliveries.ForWorker && h.For != deliveries.ForLimit {
+	for i := range waits {
+		w := &waits[i]
+		if w.For != deliveries.ForWorker && w.For != deliveries.ForLimit {
 			continue
 		}
-		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, h.channel, deliveries.MaxAheadCounted)
+		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, w.channel, deliveries.MaxAheadCounted)
 		if err != nil {
 			return nil, err
 		}
 		if waiting {
-			h.Ahead, h.Waiting = &ahead, h.Behind(ahead)
+			w.Ahead, w.Waiting = &ahead, w.Behind(ahead)
 		}
 	}
-	return holds, nil
+	return waits, nil
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {
