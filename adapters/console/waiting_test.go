@@ -173,7 +173,7 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 		form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04")},
 			"options.expires_at": {begins.Add(time.Hour).Format("2006-01-02T15:04:05")}}
 		wrong := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {"soon"}, "options.expires_at": {f.clock.Now().Add(-time.Hour).Format(time.RFC3339)}}
-		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "must be a time such as")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "must be a time with an offset, such as")
 		wrong.Set("options.send_at", "")
 		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "has passed")
 

@@ -81,8 +81,11 @@ func NewOptions(limitTo, channels []string) (Options, error) {
 // ParseTime reads a moment as RFC 3339 spells it.
 func ParseTime(field, text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.Unix() <= 0 {
-		return time.Time{}, fault.Field(field, "must be a time such as 2026-12-24T18:00:00+01:00")
+	switch {
+	case err != nil || strings.Contains(text, ","): // RFC 3339 allows no comma before a fraction, as time.Parse does.
+		return time.Time{}, fault.Field(field, "must be a time with an offset, such as 2026-12-24T18:00:00+01:00")
+	case t.Unix() <= 0:
+		return time.Time{}, fault.Field(field, "is before 1970")
 	}
 	return t.UTC(), nil
 }

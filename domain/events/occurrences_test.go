@@ -92,15 +92,20 @@ func TestParseMoment(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-12-24T18:00:00+01:00": "2026-12-24T17:00:00Z", "2026-12-24T18:00:00Z": "2026-12-24T18:00:00Z", "2026-12-24T18:00:00.25Z": "2026-12-24T18:00:00.25Z",
-		"": "", "2026-12-24": "", "2026-12-24T18:00:00": "", "tomorrow": "", "0001-01-01T00:00:00Z": "", "2026-12-24T18:00:00Zz": "", "2026-02-30T00:00:00Z": "",
+		"": "", "2026-12-24": "", "2026-12-24T18:00:00": "", "tomorrow": "", "2026-12-24T18:00:00Zz": "", "2026-02-30T00:00:00Z": "",
+		"2026-12-24T18:00:00,25Z": "", "2026-12-24t18:00:00z": "", "1970-01-01T00:00:01Z": "1970-01-01T00:00:01Z",
 	} {
 		at, err := events.ParseTime("options.send_at", text)
 		if want == "" {
-			assert.Equal(t, map[string][]string{"options.send_at": {"must be a time such as 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
+			assert.Equal(t, map[string][]string{"options.send_at": {"must be a time with an offset, such as 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
 			continue
 		}
 		require.NoError(t, err, text)
 		assert.Equal(t, want, at.Format(time.RFC3339Nano))
+	}
+	for _, text := range []string{"0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "1970-01-01T01:00:00+01:00"} {
+		_, err := events.ParseTime("options.send_at", text)
+		assert.Equal(t, map[string][]string{"options.send_at": {"is before 1970"}}, complaints(t, err), text)
 	}
 }
 
