@@ -39,6 +39,8 @@ func conditionOf(h http.Header) (*condition, error) {
 			faults.Addf(name, "is empty")
 		case !ok:
 			faults.Addf(name, `must be * or ETags in double quotes, separated by commas`)
+		case name == headerIfMatch && slices.ContainsFunc(found, isWeak): // It would never match (RFC 9110).
+			faults.Addf(name, "a weak ETag cannot be used in If-Match")
 		}
 		*tags = found
 	}
@@ -47,6 +49,8 @@ func conditionOf(h http.Header) (*condition, error) {
 	}
 	return &c, faults.Err()
 }
+
+func isWeak(tag string) bool { return strings.HasPrefix(tag, "W/") }
 
 // failedHeader returns the header whose condition fails; empty if all hold. An empty current ETag
 // means that the object does not exist.
