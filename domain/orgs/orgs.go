@@ -30,7 +30,7 @@ var (
 	ErrGroupNotFound   = fault.New(fault.NotFound, "the group does not exist in this organization")
 	ErrGroupTaken      = fault.New(fault.Invalid, "a group with this name exists already")
 	ErrGroupInUse      = fault.New(fault.Invalid, "the group still has members")
-	ErrGroupDefault    = fault.New(fault.Invalid, "every new member is in the group Default: it cannot be renamed or deleted")
+	ErrGroupDefault    = fault.New(fault.Invalid, "the group Default belongs to the service: it cannot be renamed or deleted")
 	ErrReserved        = fault.New(fault.Invalid, "the slug system is reserved")
 	ErrSlugTaken       = fault.New(fault.Invalid, "this slug is taken")
 )
