@@ -257,7 +257,7 @@ func TestGroups(t *testing.T) {
 		assert.Contains(f, admin.post(path, "name", "default").is(f.T, http.StatusBadRequest).text(), "a group with this name exists already")
 		for _, change := range []string{"", "delete/"} {
 			said := admin.post("/console/o/acme/groups/"+idText(standard.ID)+"/"+change, "name", "Other").is(f.T, http.StatusBadRequest).text()
-			assert.Contains(f, said, "Every new member is in the group Default")
+			assert.Contains(f, said, "The group Default belongs to the service")
 		}
 		operator := f.as(f.operator("oz", users.RoleOperator))
 		operator.post(memberPath(eve)+"groups/", "group", idText(staff.ID)).is(f.T, http.StatusSeeOther)
