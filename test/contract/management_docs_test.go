@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,6 +34,7 @@ func TestManagementPage(t *testing.T) {
 	issued := regexp.MustCompile(`(?s)(KEY|ADMIN|STAFF|SUPPORT|WATCH)=\$\(tocsin key create [^)]*?--grant (\S+)\)\n`)
 
 	t.Run("WorksAsItIsWritten", both(func(w *world) {
+		w.manager().patch("/api/o/acme/", object{"name": "Acme Inc."}).is(http.StatusOK) // As in the demo.
 		script := strings.Join(commands, "\n")
 		keys := issued.FindAllStringSubmatch(script, -1)
 		require.Len(w, keys, 5)
@@ -45,6 +47,9 @@ func TestManagementPage(t *testing.T) {
 			environment = append(environment, key[1]+"="+w.issue(scope("acme"), grants...))
 		}
 		script = issued.ReplaceAllString(script, "")
+		const shownURL = "URL=http://127.0.0.1:8080\n"
+		require.Contains(w, script, shownURL)
+		script = strings.ReplaceAll(script, shownURL, "")
 		script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
 		c := exec.CommandContext(w.Context(), "bash", "-euo", "pipefail", "-c", script)
 		c.Dir = w.TempDir()
@@ -53,7 +58,18 @@ func TestManagementPage(t *testing.T) {
 		require.NoError(w, err, string(out))
 		said := strings.Split(strings.TrimSpace(string(out)), "\n")
 		assert.Contains(w, said[len(said)-2], `"dry_run":true,"created":1`)
-		assert.Contains(w, said[len(said)-1], `"path":"acme/wiki/readers"`)
+		applied := func(answer string) (a appliedBlueprint) {
+			require.NoError(w, json.Unmarshal([]byte(answer), &a), answer)
+			for i := range a.Changes {
+				a.Changes[i].ID = 0
+			}
+			return a
+		}
+		printed := regexp.MustCompile("(?s)```json\n(\\{\"dry_run\".*?)```").FindStringSubmatch(string(text))
+		require.Len(w, printed, 2, "docs/management.md shows the answer to its blueprint")
+		want, got := applied(printed[1]), applied(said[len(said)-1])
+		require.Len(w, want.Changes, 3)
+		assert.Equal(w, want, got)
 
 		m := w.manager()
 		assert.Equal(w, "bulk", read[object](m.get("/api/o/acme/p/wiki/a/reader/e/edited/").is(http.StatusOK))["priority"])
