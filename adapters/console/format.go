@@ -76,12 +76,16 @@ func formatSize(n int64) words.Phrase {
 	}
 }
 
-// sentence turns an error message into a sentence.
+// sentence turns an error message into a sentence. A message may end with a sentence of its own.
 func sentence(message string) string {
 	if message == "" || message[0] < 'a' || message[0] > 'z' {
 		return message
 	}
-	return string(message[0]-'a'+'A') + message[1:] + "."
+	message = string(message[0]-'a'+'A') + message[1:]
+	if strings.ContainsAny(message[len(message)-1:], ".!?") {
+		return message
+	}
+	return message + "."
 }
 
 // indentJSON returns a value as indented JSON.

@@ -46,7 +46,7 @@ func (s State) Writable() error {
 	case s.ReadOnly.IsZero():
 		return nil
 	case s.Notice != "":
-		return ErrReadOnly.With("%s: %s", ErrReadOnly.Error(), s.Notice)
+		return ErrReadOnly.With("the installation is read-only for maintenance: %s", s.Notice)
 	}
 	return ErrReadOnly
 }

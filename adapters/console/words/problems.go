@@ -102,12 +102,17 @@ func (l *Language) TranslateProblem(message string) string {
 		}
 		return strings.Join(parts, "; ")
 	}
-	// A sentence begins with a capital letter and ends with a period.
+	// A sentence begins with a capital letter and ends with a period, or with what it quotes.
 	first, size := utf8.DecodeRuneInString(message)
-	if text, found := strings.CutSuffix(message, "."); found && unicode.IsUpper(first) {
+	end := ""
+	text, found := strings.CutSuffix(message, ".")
+	if found {
+		end = "."
+	}
+	if (found || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?")) && unicode.IsUpper(first) {
 		if translation, known := l.lookupProblem(string(unicode.ToLower(first)) + text[size:]); known {
 			first, size := utf8.DecodeRuneInString(translation)
-			return string(unicode.ToUpper(first)) + translation[size:] + "."
+			return string(unicode.ToUpper(first)) + translation[size:] + end
 		}
 	}
 	return message

@@ -177,6 +177,8 @@ func TestTranslateProblem(t *testing.T) {
 		"1000 or more messages go before it":                                                                                   "1000 oder mehr Nachrichten kommen vor ihr",
 		"ignored: same e-mail as line 2":                                                                                       "ignoriert: gleiche E-Mail wie in Zeile 2",
 		"The message to ada by mail failed: answered 429 (no attempt is left within retry_for).":                               "Die Nachricht an ada über mail ist fehlgeschlagen: answered 429 (innerhalb von retry_for bleibt kein Versuch).",
+		"The installation is read-only for maintenance: Back at noon.":                                                         "Die Installation ist wegen Wartung schreibgeschützt: Back at noon.",
+		"The installation is read-only for maintenance: Back soon!":                                                            "Die Installation ist wegen Wartung schreibgeschützt: Back soon!",
 		"554 5.7.1 no": "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Translate(words.Message(said)))
