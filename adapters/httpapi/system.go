@@ -46,8 +46,8 @@ func (a *API) liveness(c call) error {
 	return c.answer(http.StatusOK, status{Status: "ok"})
 }
 
-// because adds only the text of the cause, for the log: as an error it would have a code of its own,
-// such as timeout.
+// because adds only the text of the cause, for the log: as an error it would have a code of its
+// own, such as timeout.
 func because(err, cause error) error { return fmt.Errorf("%w: %s", err, cause.Error()) }
 
 // readiness runs the checks. With `?verbose` it reports the result of each, without internal error
