@@ -236,10 +236,9 @@ func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions,
 		if len(some) < n {
 			delete(at, p)
 		}
-		found, turn = append(found, some...), next
+		found, turn = append(found, some...), next.Took(p, len(some))
 	}
 	maps.DeleteFunc(at, func(_ events.Priority, f claimPosition) bool { return !f.until.After(f.since) })
-	turn.Claimed += uint64(len(found))
 	return found, turn, nil
 }
 
@@ -249,7 +248,7 @@ func (t tx) lockDueOfClass(
 ) (found []dueDelivery, next deliveries.RoundRobin, err error) {
 	fresh := n
 	if f.claimedBefore {
-		fresh -= now.Retries(n)
+		fresh -= now.Retries(p, n)
 	}
 	if order := turn.Order(p, f.projects); len(order) > 0 {
 		turn = turn.Next(p, order, fresh)

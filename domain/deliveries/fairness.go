@@ -8,30 +8,45 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// The number of slots in each round on a channel that are reserved for a class of lower priority.
-const (
-	roundLength = 16
-	normalShare = 2
-	bulkShare   = 1
-)
+// roundLength is the number of slots of a round on a channel.
+const roundLength = 16
+
+// reservation is which slots of each round are reserved for a class of lower priority: as many as
+// share. The last one is offset slots before the end of the round.
+type reservation struct{ share, offset uint64 }
+
+// reservations has no slot twice: 8 and 16 are for normal, 12 is for bulk.
+var reservations = map[events.Priority]reservation{events.Normal: {share: 2}, events.Bulk: {share: 1, offset: 4}}
 
 // RoundRobin is the state of the round robin on a channel, as one instance knows it. The zero value
-// is the start.
+// is the start. Its methods change no map.
 type RoundRobin struct {
-	Claimed  uint64                             // deliveries claimed
+	Claimed  map[events.Priority]uint64         // deliveries claimed, by class
 	Projects map[events.Priority]orgs.ProjectID // for each class, the last project that had its turn
 }
 
 // Reserved returns how many of the next n slots are reserved for a class of lower priority. Of
 // each sixteen slots two are reserved for normal and one for bulk.
 func (t RoundRobin) Reserved(p events.Priority, n int) int {
-	share := map[events.Priority]uint64{events.Normal: normalShare, events.Bulk: bulkShare}[p]
-	return int((t.Claimed+uint64(n))*share/roundLength - t.Claimed*share/roundLength)
+	r, claimed := reservations[p], uint64(0)
+	for _, of := range t.Claimed {
+		claimed += of
+	}
+	until := func(slot uint64) uint64 { return (slot*r.share + r.offset) / roundLength }
+	return int(until(claimed+uint64(n)) - until(claimed))
 }
 
-// Retries returns how many of n slots go to deliveries that were tried before, if others wait for
-// their first attempt, too: every second one.
-func (t RoundRobin) Retries(n int) int { return (n + int(t.Claimed%2)) / 2 }
+// Retries returns how many of n slots of a class go to deliveries that were tried before, if others
+// wait for their first attempt, too: every second one.
+func (t RoundRobin) Retries(p events.Priority, n int) int { return (n + int(t.Claimed[p]%2)) / 2 }
+
+// Took returns the state after n deliveries of a class were claimed.
+func (t RoundRobin) Took(p events.Priority, n int) RoundRobin {
+	next := RoundRobin{Claimed: map[events.Priority]uint64{}, Projects: t.Projects}
+	maps.Copy(next.Claimed, t.Claimed)
+	next.Claimed[p] += uint64(n)
+	return next
+}
 
 // Order returns the projects that wait in a class, given in ascending order, in the order of their
 // turns.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -17,8 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sharer is a project whose order event reaches many people through the organization's mail
-// channel.
+// sharer is a project whose order event reaches many people through a channel of the organization.
 type sharer struct {
 	of     events.Occurrence // to be triggered
 	people []channels.Assignment
@@ -37,10 +37,16 @@ func (s sharer) occurrence(p events.Priority, n int) events.Occurrence {
 // share creates n projects that share the mail channel, each with many people.
 func (w *world) share(t *testing.T, n, crowd int) []sharer {
 	t.Helper()
-	people := w.spread(t, crowd, w.mine.mail)
+	return w.shareChannel(t, w.mine.mail, "project", n, crowd)
+}
+
+// shareChannel is share for another mail channel. The slugs of the projects begin with name.
+func (w *world) shareChannel(t *testing.T, mail channels.Channel, name string, n, crowd int) []sharer {
+	t.Helper()
+	people := w.spread(t, crowd, mail)
 	all := make([]sharer, n)
 	for i := range all {
-		slug := "project-" + string(rune('a'+i))
+		slug := name + "-" + string(rune('a'+i))
 		all[i].people = people
 		all[i].of = do(t, w, func(tx ports.Tx) (o events.Occurrence, err error) {
 			p, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: slug, Name: slug})
@@ -53,7 +59,7 @@ func (w *world) share(t *testing.T, n, crowd int) []sharer {
 			require.NoError(t, err)
 			e, err := tx.Events().Create(t.Context(), events.Event{Organization: p.Organization, Application: app.ID, Slug: slug, Name: slug, Active: true})
 			require.NoError(t, err)
-			_, err = tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: w.mine.mail.ID, Subject: "S", Text: "T"}, "eva")
+			_, err = tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: mail.ID, Subject: "S", Text: "T"}, "eva")
 			require.NoError(t, err)
 			_, err = tx.Subscriptions().Create(t.Context(), subscriptions.Notification{Application: app.ID, Event: e.ID, Name: slug, List: l.ID, Active: true})
 			return events.Occurrence{Organization: p.Organization, Project: p.ID, Application: app.ID, Event: e.ID, Context: events.Context(`{}`)}, err
@@ -225,9 +231,12 @@ func turnCases() cases {
 			}
 			assert.Len(t, w.made(t, small), 1, "of two expansions one is of a small one")
 		},
-		"AreThoseOfTheModel1": func(t *testing.T, w *world) { newTurnModel(t, w, 1).run(t) },
-		"AreThoseOfTheModel2": func(t *testing.T, w *world) { newTurnModel(t, w, 2).run(t) },
-		"AreThoseOfTheModel3": func(t *testing.T, w *world) { newTurnModel(t, w, 3).run(t) },
+		"AreThoseOfTheModel1":    func(t *testing.T, w *world) { newTurnModel(t, w, 1).run(t) },
+		"AreThoseOfTheModel2":    func(t *testing.T, w *world) { newTurnModel(t, w, 2).run(t) },
+		"AreThoseOfTheModel3":    func(t *testing.T, w *world) { newTurnModel(t, w, 3).run(t) },
+		"AreThoseOfARandomModel": func(t *testing.T, w *world) { newTurnModel(t, w, rand.Uint64()).run(t) },
+		"AreThoseOfAnotherModel": func(t *testing.T, w *world) { newTurnModel(t, w, rand.Uint64()).run(t) },
+		"AreThoseOfAThirdModel":  func(t *testing.T, w *world) { newTurnModel(t, w, rand.Uint64()).run(t) },
 	}
 }
 

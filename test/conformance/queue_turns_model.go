@@ -1,8 +1,9 @@
 package conformance
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,98 +11,106 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // turnModel implements the rule of docs/delivery.md without a database. It acts at random as
-// applications, expansions and senders do, and predicts how many deliveries of each occurrence a
-// claim takes.
+// applications, expansions and senders do, predicts how many deliveries of each occurrence a claim
+// takes, and checks that no delivery waits longer than the rule allows. Time passes only in the
+// model.
 type turnModel struct {
-	w       *world
-	random  *rand.Rand
-	sharers []sharer
+	w      *world
+	random *rand.Rand
+	lanes  []*modelLane
 
+	now        time.Duration
+	expanded   time.Duration       // when the next page may be expanded
 	unexpanded []events.Occurrence // in the order in which they were triggered
-	waits      []*modelDelivery    // for their first attempt
-	back       []*modelDelivery    // claimed before and due, in the order in which they are
+	begun      map[events.OccurrenceID]bool
 	written    int
-	places     int
-	after      map[events.Priority]orgs.ProjectID
 	returned   int
-	begun      time.Time
-}
-
-// modelDelivery is a waiting delivery.
-type modelDelivery struct {
-	of      events.Occurrence
-	turn    int
-	number  int // in which order it was written
-	pending bool
-	ahead   int // of an occurrence's first delivery: how many go before it
-	first   bool
+	start      time.Time
 }
 
 const (
-	modelCrowd = 40
-	modelSteps = 150
+	modelLanes    = 2
+	modelProjects = 3 // of each lane
+	modelCrowd    = 40
+	modelSteps    = 200
+	// modelSpread is by how much the speeds of providers differ at most, so that each gets a part
+	// of the steps.
+	modelSpread = 10
+	// modelMean is how many recipients an occurrence has on average.
+	modelMean = modelCrowd/3.0 + 2
 )
 
+// newTurnModel returns a model whose actions a seed determines, except for the sizes of ids.
 func newTurnModel(t *testing.T, w *world, seed uint64) *turnModel {
 	t.Helper()
-	return &turnModel{w: w, random: rand.New(rand.NewPCG(seed, 12)), sharers: w.share(t, 3, modelCrowd),
-		after: map[events.Priority]orgs.ProjectID{}, begun: time.Now()}
+	m := &turnModel{w: w, random: rand.New(rand.NewPCG(seed, 12)), begun: map[events.OccurrenceID]bool{}, start: time.Now()}
+	t.Logf("seed %d", seed)
+	for n := range modelLanes {
+		name := fmt.Sprintf("lane-%d", n)
+		c := do(t, w, func(tx ports.Tx) (channels.Channel, error) {
+			return tx.Channels().Create(t.Context(), channels.Channel{Organization: w.mine.org.ID, Name: name, Protocol: channels.EMAIL, Driver: "smtp", Active: true,
+				Settings: channels.Settings{"host": "localhost"}})
+		})
+		p := newModelProvider(m.random)
+		for n > 0 && math.Abs(math.Log(p.speed()/m.lanes[0].provider.speed())) > math.Log(modelSpread) {
+			p = newModelProvider(m.random)
+		}
+		t.Logf("%s: %+v sends %.1f a second, and claims %d", name, p, p.speed(), p.claimSize())
+		m.lanes = append(m.lanes, &modelLane{turnModel: m, channel: c, provider: p, sharers: w.shareChannel(t, c, name, modelProjects, modelCrowd),
+			load: 1 + 7*m.random.Float64(), claimed: map[events.Priority]int{}, after: map[events.Priority]orgs.ProjectID{}})
+	}
+	return m
 }
 
+// run acts until nothing waits any more.
 func (m *turnModel) run(t *testing.T) {
 	t.Helper()
-	for range modelSteps {
-		switch m.random.IntN(5) {
-		case 0:
-			m.trigger(t)
-		case 1, 2:
-			m.expand(t)
-		default:
-			m.claim(t, 1+m.random.IntN(30))
+	for step := 0; ; step++ {
+		act, at := func(*testing.T) {}, time.Duration(math.MaxInt64)
+		consider := func(next time.Duration, do func(*testing.T)) {
+			if next = max(next, m.now); next < at {
+				act, at = do, next
+			}
 		}
-	}
-	for len(m.unexpanded) > 0 {
-		m.expand(t)
-	}
-	for len(m.waits)+len(m.back) > 0 {
-		m.claim(t, 100)
+		if len(m.unexpanded) > 0 {
+			consider(m.expanded, m.expand)
+		}
+		for _, l := range m.lanes {
+			l.ending = step >= modelSteps
+			if !l.ending {
+				consider(l.triggered, l.trigger)
+			}
+			if len(l.waits)+len(l.back) > 0 {
+				consider(l.free, l.claim)
+			}
+		}
+		if at == math.MaxInt64 {
+			return
+		}
+		m.now = at
+		act(t)
 	}
 }
 
-// trigger triggers for a few people or for everybody.
-func (m *turnModel) trigger(t *testing.T) {
-	t.Helper()
-	classes := events.Priorities()
-	s, n := m.sharers[m.random.IntN(len(m.sharers))], 0
-	if m.random.IntN(3) > 0 {
-		n = 1 + m.random.IntN(5)
-	}
-	m.unexpanded = append(m.unexpanded, m.w.trigger(t, s.occurrence(classes[m.random.IntN(len(classes))], n)))
-}
-
-// line returns the deliveries of a class and a project that wait for their first attempt, in the
-// order of their turns.
-func (m *turnModel) line(p events.Priority, project orgs.ProjectID) (line []*modelDelivery) {
-	for _, d := range m.waits {
-		if d.of.Priority == p && d.of.Project == project {
-			line = append(line, d)
-		}
-	}
-	slices.SortFunc(line, func(a, b *modelDelivery) int {
-		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.number, b.number))
-	})
-	return line
+// laneOf returns the lane of an occurrence.
+func (m *turnModel) laneOf(o events.Occurrence) *modelLane {
+	return m.lanes[slices.IndexFunc(m.lanes, func(l *modelLane) bool {
+		return slices.ContainsFunc(l.sharers, func(s sharer) bool { return s.of.Project == o.Project })
+	})]
 }
 
 // expand expands a page in the store and in the model.
 func (m *turnModel) expand(t *testing.T) {
 	t.Helper()
+	m.expanded = m.now + time.Duration(1+m.random.IntN(75))*time.Millisecond
 	limit := 5 + m.random.IntN(25)
 	done, err := m.w.Queue().Expand(t.Context(), limit)
 	if errors.Is(err, deliveries.ErrNothingToDo) {
@@ -111,18 +120,19 @@ func (m *turnModel) expand(t *testing.T) {
 	require.NoError(t, err)
 	at := slices.IndexFunc(m.unexpanded, func(o events.Occurrence) bool { return o.ID == done.Occurrence })
 	require.GreaterOrEqual(t, at, 0)
-	first, front := m.unexpanded[at], 0
-	if line := m.line(m.unexpanded[at].Priority, m.unexpanded[at].Project); len(line) > 0 {
+	first := m.unexpanded[at]
+	l, front := m.laneOf(first), 0
+	if line := l.line(first.Priority, first.Project); len(line) > 0 {
 		front = line[0].turn
 	}
 	if len(first.Options.LimitTo) == 0 {
 		pending := 0
-		for _, d := range slices.Concat(m.waits, m.back) {
+		for _, d := range slices.Concat(l.waits, l.back) {
 			if d.of.ID == first.ID && d.pending {
 				pending++
 			}
 		}
-		m.write(t, first, front+pending, done.Deliveries)
+		l.write(t, first, front+pending, done.Deliveries)
 		if done.Done {
 			m.unexpanded = slices.Delete(m.unexpanded, at, at+1)
 		}
@@ -132,140 +142,55 @@ func (m *turnModel) expand(t *testing.T) {
 	var left []events.Occurrence
 	for _, o := range m.unexpanded {
 		n := len(o.Options.LimitTo)
-		if n == 0 || o.Priority != first.Priority || o.Event != first.Event || limit < n {
+		isLike := n > 0 && o.Priority == first.Priority && o.Event == first.Event
+		if isLike {
+			limit -= n // After the first one that does not fit, no other one is expanded.
+		}
+		if !isLike || limit < 0 {
 			left = append(left, o)
 			continue
 		}
-		if limit -= n; limit >= 0 {
-			m.write(t, o, front, n)
-			sum += n
-		}
+		l.write(t, o, front, n)
+		sum += n
 	}
 	require.Equal(t, sum, done.Deliveries)
 	m.unexpanded = left
 }
 
-// write writes n deliveries of an occurrence.
-func (m *turnModel) write(t *testing.T, o events.Occurrence, turn, n int) {
-	t.Helper()
-	line := m.line(o.Priority, o.Project)
-	for i := range n {
-		m.written++
-		d := &modelDelivery{of: o, turn: turn + i, number: m.written, pending: true}
-		if d.first = i == 0 && len(o.Options.LimitTo) > 0; d.first {
-			others := map[events.OccurrenceID]bool{}
-			for _, before := range line {
-				others[before.of.ID] = true
-				if before.turn <= d.turn {
-					d.ahead++
-				}
-			}
-			require.LessOrEqual(t, d.ahead, len(others), "before the first there is at most one of each occurrence")
-		}
-		m.waits = append(m.waits, d)
-	}
+// modelProvider is a provider with its channel's settings.
+type modelProvider struct {
+	connections int
+	latency     time.Duration // of a message
+	limit       float64       // messages a second; 0: none
+	ahead       time.Duration // for how long a channel with a limit claims ahead
 }
 
-// claim claims, and checks the result.
-func (m *turnModel) claim(t *testing.T, limit int) {
-	t.Helper()
-	want := map[events.OccurrenceID][]*modelDelivery{}
-	taken := 0
-	for _, p := range events.Priorities() {
-		n := limit - taken
-		for behind := p + 1; behind <= events.Bulk; behind++ {
-			if m.due(behind) {
-				n -= m.kept(behind, limit)
-			}
-		}
-		for _, d := range m.of(p, max(0, n)) {
-			want[d.of.ID] = append(want[d.of.ID], d)
-			taken++
-		}
+// newModelProvider returns a provider that is quick, slow, or limited.
+func newModelProvider(random *rand.Rand) modelProvider {
+	p := modelProvider{connections: 1 + random.IntN(16), latency: time.Duration(5*math.Pow(100, random.Float64())) * time.Millisecond}
+	if random.IntN(2) > 0 {
+		p.limit, p.ahead = math.Pow(40, random.Float64()), []time.Duration{time.Second, 15 * time.Second}[random.IntN(2)] // In a pool, and alone.
 	}
-	m.places += taken
-	got := map[events.OccurrenceID]int{}
-	var outcomes []deliveries.Outcome
-	for _, j := range m.w.claim(t, m.w.mine.mail, "one", limit, lease) {
-		of := want[j.Occurrence]
-		require.Less(t, got[j.Occurrence], len(of), "more of occurrence %d than %d", j.Occurrence, len(of))
-		d := of[got[j.Occurrence]]
-		got[j.Occurrence]++
-		outcomes = append(outcomes, m.end(d, j))
-	}
-	require.Len(t, outcomes, taken)
-	m.w.record(t, "one", outcomes...)
-	for _, d := range m.waits {
-		if d.first {
-			require.LessOrEqual(t, slices.Index(m.line(d.of.Priority, d.of.Project), d), d.ahead, "nobody who comes later goes before the first")
-		}
-	}
+	return p
 }
 
-// due reports whether something of a class is due.
-func (m *turnModel) due(p events.Priority) bool {
-	return slices.ContainsFunc(slices.Concat(m.waits, m.back), func(d *modelDelivery) bool { return d.of.Priority == p })
+// speed returns how many messages leave in a second.
+func (p modelProvider) speed() float64 {
+	speed := float64(p.connections) / p.latency.Seconds()
+	if p.limit > 0 {
+		speed = min(speed, p.limit)
+	}
+	return speed
 }
 
-// kept returns how many of the next n places are guaranteed for a class.
-func (m *turnModel) kept(p events.Priority, n int) (kept int) {
-	every := map[events.Priority]int{events.Normal: 2, events.Bulk: 1}[p]
-	for place := m.places + 1; place <= m.places+n; place++ {
-		if place*every/16 > (place-1)*every/16 {
-			kept++
-		}
+// claimSize is how many deliveries a sender claims (claimSize in app/delivery/sender.go): those
+// that leave within a tenth of a second, but at least two for each connection and 16, and at most
+// eight for each connection. A limit bounds that.
+func (p modelProvider) claimSize() int {
+	most := min(max(8*p.connections, 64), 512)
+	size := min(most, max(2*p.connections, 16, int(p.speed()/10)))
+	if p.limit > 0 {
+		size = min(size, max(1, int(p.limit*p.ahead.Seconds())))
 	}
-	return kept
-}
-
-// of takes at most n deliveries of a class.
-func (m *turnModel) of(p events.Priority, n int) (taken []*modelDelivery) {
-	isBack := func(d *modelDelivery) bool { return d.of.Priority == p }
-	fresh := n
-	if slices.ContainsFunc(m.back, isBack) {
-		fresh -= (n + m.places%2) / 2
-	}
-	var behind, before []orgs.ProjectID
-	for _, s := range m.sharers {
-		switch project := s.of.Project; {
-		case len(m.line(p, project)) == 0:
-		case project > m.after[p]:
-			behind = append(behind, project)
-		default:
-			before = append(before, project)
-		}
-	}
-	order := slices.Concat(behind, before)
-	if len(order) > 0 && fresh%len(order) > 0 {
-		m.after[p] = order[fresh%len(order)-1]
-	}
-	for i, project := range order {
-		line, left := m.line(p, project), len(order)-i
-		share := (fresh - len(taken) + left - 1) / left
-		taken = append(taken, line[:min(share, len(line))]...)
-	}
-	m.waits = slices.DeleteFunc(m.waits, func(d *modelDelivery) bool { return slices.Contains(taken, d) })
-	m.back = slices.DeleteFunc(m.back, func(d *modelDelivery) bool {
-		takes := isBack(d) && len(taken) < n
-		if takes {
-			taken = append(taken, d)
-		}
-		return takes
-	})
-	return taken
-}
-
-// end chooses the outcome of a delivery. Some are retried.
-func (m *turnModel) end(d *modelDelivery, j deliveries.Job) deliveries.Outcome {
-	out := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: j.Attempts + 1}
-	if n := m.random.IntN(8); n < 2 {
-		m.returned++
-		out.State, out.Next = deliveries.Retrying, m.begun.Add(time.Duration(m.returned)*time.Second-24*time.Hour)
-		if d.pending = n == 0 && j.Attempts == 0; d.pending {
-			out.State, out.Attempts = deliveries.Pending, 0
-		}
-		d.first = false
-		m.back = append(m.back, d)
-	}
-	return out
+	return size
 }
