@@ -41,7 +41,7 @@ func TestBench(t *testing.T) {
 			require.NoError(t, err)
 			o := options{tocsin: itself, dir: t.TempDir(), measure: parts, databases: []string{kind},
 				runs: 1, rows: 2500, list: 2100, messages: 100, handOffs: 3, users: 500, deliveries: 2000, connections: 3, attackers: 4, slow: 20, length: 50 * time.Millisecond, progress: t.Output()}
-			rowsWanted := 60
+			rowsWanted := 63
 			if kind == postgres {
 				o.postgres = pgtest.New(t)
 				rowsWanted++ // beside a held snapshot

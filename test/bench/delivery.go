@@ -53,17 +53,46 @@ func (m mailing) trigger(ctx context.Context, i installation, s *server, options
 	return err
 }
 
+// handOff triggers the mailing's event for one person, and returns how long it took until the mail
+// server had the message. No other message of the mailing may be under way.
+func (m mailing) handOff(ctx context.Context, i installation, s *server, address string) (time.Duration, error) {
+	start := time.Now()
+	count, _ := m.sink.last()
+	came := m.sink.after(count + 1)
+	if err := m.trigger(ctx, i, s, fmt.Sprintf(`"limit_to": [%q]`, address)); err != nil {
+		return 0, err
+	}
+	select {
+	case <-came:
+	case <-time.After(deliveryLimit):
+		return 0, errors.New("a message did not come")
+	}
+	_, at := m.sink.last()
+	return at.Sub(start), nil
+}
+
 // fanOut measures the time from a trigger until all its deliveries are on the disk. The mail server
-// does not answer meanwhile, so that nothing is sent.
+// does not answer meanwhile, so that nothing is sent. Then it measures single messages, through
+// another channel, beside such an expansion.
 func (b *bench) fanOut(ctx context.Context, d database) (err error) {
-	m := mailing{name: "everybody-at-once"}
+	m, single := mailing{name: "everybody-at-once"}, mailing{name: "single"}
 	if m.sink, err = startSink(ctx, 0); err != nil {
 		return err
 	}
 	defer m.sink.Close()
 	m.sink.hold()
+	if single.sink, err = startSink(ctx, 0); err != nil {
+		return err
+	}
+	defer single.sink.Close()
 	i, err := b.withMailings(ctx, d, b.rows, m)
 	if err != nil {
+		return err
+	}
+	if err := single.add(ctx, i); err != nil {
+		return err
+	}
+	if err := d.populate(ctx, 1, mostSingles, single.name, single.name); err != nil {
 		return err
 	}
 	var f figure
@@ -85,7 +114,49 @@ func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 		return err
 	}
 	b.result(fmt.Sprintf("trigger to %s deliveries on the disk", number(float64(b.rows))), d, "rows/s", f)
-	return nil
+	m.sink.hold()
+	return b.serving(ctx, i, func(s *server) error {
+		defer m.sink.release()
+		return b.besideExpansion(ctx, d, i, s, m, single)
+	})
+}
+
+// besideExpansion measures single messages while an occurrence for everybody is expanded. The floor
+// is the same messages before that.
+func (b *bench) besideExpansion(ctx context.Context, d database, i installation, s *server, m, single mailing) error {
+	var idle, beside []time.Duration
+	one := func(took *[]time.Duration) error {
+		t, err := single.handOff(ctx, i, s, populated(1, len(*took)%mostSingles))
+		*took = append(*took, t)
+		return err
+	}
+	for range b.handOffs {
+		if err := one(&idle); err != nil {
+			return err
+		}
+	}
+	if err := m.trigger(ctx, i, s, ""); err != nil {
+		return err
+	}
+	expanded := make(chan error, 1)
+	go func() {
+		expanded <- d.waitUntil(ctx, "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL AND large)")
+	}()
+	every := time.NewTicker(askEvery)
+	defer every.Stop()
+	for {
+		if err := one(&beside); err != nil {
+			return err
+		}
+		select {
+		case err := <-expanded:
+			b.result(fmt.Sprintf("message beside the expansion of %s deliveries (floor: idle)", number(float64(b.rows))), d, "messages/s, one after the other",
+				figure{tocsin: oneByOne(beside, 0), floor: oneByOne(idle, 0), peak: s.peak()})
+			b.say("  %d messages, the slowest after %s", len(beside), beside[len(beside)-1].Round(100*time.Microsecond))
+			return err
+		case <-every.C:
+		}
+	}
 }
 
 // withMailings installs mailings, each with many people on its list.
@@ -150,6 +221,9 @@ func (b *bench) sending(ctx context.Context, d database) error {
 	if err := b.serving(ctx, i, func(s *server) error { return b.small(ctx, d, i, s, quick) }); err != nil {
 		return fmt.Errorf("small triggers on %s: %w", d.kind, err)
 	}
+	if err := b.serving(ctx, i, func(s *server) error { return b.steady(ctx, d, i, s, quick) }); err != nil {
+		return fmt.Errorf("steady triggers on %s: %w", d.kind, err)
+	}
 	for _, m := range []struct {
 		mailing
 		connections int
@@ -193,7 +267,6 @@ func (b *bench) handOff(ctx context.Context, d database, i installation, s *serv
 	var took, floor []time.Duration
 	used := s.processor()
 	for n := range b.handOffs {
-		count, _ := m.sink.last()
 		start := time.Now()
 		if err := m.trigger(ctx, i, b.floor, ""); err != nil {
 			return err
@@ -203,18 +276,11 @@ func (b *bench) handOff(ctx context.Context, d database, i installation, s *serv
 		}
 		floor = append(floor, time.Since(start))
 
-		start = time.Now()
-		came := m.sink.after(count + 2)
-		if err := m.trigger(ctx, i, s, fmt.Sprintf(`"limit_to": [%q]`, populated(0, n%b.messages))); err != nil {
+		one, err := m.handOff(ctx, i, s, populated(0, n%b.messages))
+		if err != nil {
 			return err
 		}
-		select {
-		case <-came:
-		case <-time.After(deliveryLimit):
-			return errors.New("a message did not come")
-		}
-		_, at := m.sink.last()
-		took = append(took, at.Sub(start))
+		took = append(took, one)
 		if err := d.waitUntil(ctx, allDone); err != nil { // So that the next one finds it idle.
 			return err
 		}

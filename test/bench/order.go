@@ -30,7 +30,8 @@ type blast struct {
 }
 
 // order measures the order on a channel that has more to send than its provider accepts: single
-// messages, normal and urgent, beside a blast; two blasts; and the blasts of three projects.
+// messages, normal and urgent, beside a blast; two blasts; and the blasts of three projects. It
+// also measures single messages beside many triggers of another organization.
 func (b *bench) order(ctx context.Context, d database) (err error) {
 	provider, err := startSink(ctx, blastLatency)
 	if err != nil {
@@ -51,10 +52,17 @@ func (b *bench) order(ctx context.Context, d database) (err error) {
 			return err
 		}
 	}
+	empty, err := i.withEmptyEvent(ctx)
+	if err != nil {
+		return err
+	}
 	o := ordering{bench: b, database: d, installation: i, provider: provider}
 	first, second, single, north, south := all[0], all[1], all[2], all[3], all[4]
 	return b.serving(ctx, i, func(s *server) error {
 		o.server = s
+		if err := o.besideTriggers(ctx, single, empty); err != nil {
+			return fmt.Errorf("single messages beside empty triggers: %w", err)
+		}
 		if err := o.beside(ctx, first, single); err != nil {
 			return fmt.Errorf("single messages beside a blast: %w", err)
 		}
@@ -88,6 +96,20 @@ func (m blast) add(ctx context.Context, i installation, address string) error {
 
 func (m blast) path() string {
 	return "/api/o/" + organization + "/p/" + m.project + "/a/" + application + "/"
+}
+
+// neighbour is an organization with an event that reaches nobody.
+const neighbour = "globex"
+
+// withEmptyEvent creates the neighbour, and returns the installation with its key.
+func (i installation) withEmptyEvent(ctx context.Context) (installation, error) {
+	if _, err := i.apply(ctx, fmt.Sprintf(`{organizations: [{slug: %s, name: Globex, projects: [{slug: %s, name: Shop,
+		applications: [{slug: %s, name: Web, events: [{slug: empty, name: Empty}]}]}]}]}`, neighbour, project, application)); err != nil {
+		return i, err
+	}
+	printed, _, err := i.tocsin(ctx, "key", "create", "--name", "neighbour", "--org", neighbour, "--grant", "full_access").output(nil)
+	i.key = strings.TrimSpace(string(printed))
+	return i, err
 }
 
 // ordering measures the order of the messages through one provider.
@@ -203,12 +225,53 @@ func (o ordering) beside(ctx context.Context, m, single blast) error {
 	return end()
 }
 
+// besideTriggers measures single messages while the neighbour triggers an event that reaches
+// nobody, as quickly as it is answered. The floor is the same messages before that.
+func (o ordering) besideTriggers(ctx context.Context, single blast, other installation) error {
+	idle, err := o.singles(ctx, single, "")
+	if err != nil {
+		return err
+	}
+	l := load{server: o.server, connections: o.connections, length: o.length, status: http.StatusCreated, request: func(r []byte, _, _ int) []byte {
+		return appendPost(r, "/api/o/"+neighbour+"/p/"+project+"/a/"+application+"/e/empty/trigger/", other.key, `{"context": {"order": 1207}}`)
+	}}
+	ended := make(chan error, 1)
+	var answers sample
+	go func() {
+		var err error
+		answers, _, err = l.run(ctx)
+		ended <- err
+	}()
+	var failed error
+	beside, err := o.singlesWhile(ctx, single, "", func(int) bool {
+		select {
+		case failed = <-ended:
+			return false
+		default:
+			return true
+		}
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	o.result("message beside empty triggers of another organization (floor: idle)", o.database, "messages/s, one after the other",
+		figure{tocsin: beside, floor: idle, peak: o.server.peak()})
+	o.say("  beside %s triggers/s", number(answers.rate))
+	return o.waitUntil(ctx, allDone)
+}
+
 // singles measures single messages, one after the other.
 func (o ordering) singles(ctx context.Context, m blast, options string) (sample, error) {
+	return o.singlesWhile(ctx, m, options, func(n int) bool { return n < o.handOffs })
+}
+
+// singlesWhile measures single messages, one after the other, at least one, while more returns true
+// for their number.
+func (o ordering) singlesWhile(ctx context.Context, m blast, options string, more func(n int) bool) (sample, error) {
 	var took []time.Duration
 	every := time.NewTicker(askEvery)
 	defer every.Stop()
-	for n := range o.handOffs {
+	for n := 0; n == 0 || more(n); n++ {
 		<-every.C
 		before, _ := o.provider.last()
 		start := time.Now()

@@ -38,14 +38,17 @@ func populated(crowd, n int) string {
 	return fmt.Sprintf("person%d@example.org", populatedFrom(crowd)+n)
 }
 
-// crowdOf returns the number of the crowd of an address, or -1.
-func crowdOf(address string) int {
+// personOf returns the id of the person with an address of populated, or 0.
+func personOf(address string) int {
 	var id int
 	if _, err := fmt.Sscanf(address, "person%d@example.org", &id); err != nil {
-		return -1
+		return 0
 	}
-	return id/1_000_000_000 - 1
+	return id
 }
+
+// crowdOf returns the number of the crowd of a person, or -1.
+func crowdOf(person int) int { return person/populatedFrom(0) - 1 }
 
 // population returns the statements of populate.
 func population(kind string, crowd, people int, channel, list string) []string {

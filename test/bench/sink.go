@@ -20,7 +20,7 @@ type sink struct {
 	mu      sync.Mutex
 	opened  chan struct{} // closed while it serves connections
 	arrived []time.Time
-	crowds  []int // of those who got a message
+	people  []int // who got a message, as personOf returns them
 	waiting []waiter
 }
 
@@ -55,7 +55,7 @@ func (s *sink) hold() {
 func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.arrived, s.crowds = nil, nil
+	s.arrived, s.people = nil, nil
 	close(s.opened)
 }
 
@@ -87,8 +87,8 @@ func (s *sink) countOf(from int) map[int]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := map[int]int{}
-	for _, crowd := range s.crowds[from:] {
-		of[crowd]++
+	for _, person := range s.people[from:] {
+		of[crowdOf(person)]++
 	}
 	return of
 }
@@ -98,12 +98,23 @@ func (s *sink) countOf(from int) map[int]int {
 func (s *sink) firstOf(crowd, from int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := from; n < len(s.crowds); n++ {
-		if s.crowds[n] == crowd {
+	for n := from; n < len(s.people); n++ {
+		if crowdOf(s.people[n]) == crowd {
 			return s.arrived[n]
 		}
 	}
 	return time.Time{}
+}
+
+// arrivals returns when each person's last message arrived.
+func (s *sink) arrivals() map[int]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := make(map[int]time.Time, len(s.people))
+	for n, person := range s.people {
+		at[person] = s.arrived[n]
+	}
+	return at
 }
 
 // NewSession is called after a client's greeting.
@@ -117,7 +128,7 @@ func (s *sink) NewSession(*gosmtp.Conn) (gosmtp.Session, error) {
 
 type session struct {
 	*sink
-	crowd int // of the recipient
+	person int // the recipient
 }
 
 func (*session) Mail(string, *gosmtp.MailOptions) error { return nil }
@@ -125,7 +136,7 @@ func (*session) Reset()                                 {}
 func (*session) Logout() error                          { return nil }
 
 func (s *session) Rcpt(address string, _ *gosmtp.RcptOptions) error {
-	s.crowd = crowdOf(address)
+	s.person = personOf(address)
 	return nil
 }
 
@@ -138,7 +149,7 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.arrived, s.crowds = append(s.arrived, time.Now()), append(s.crowds, s.crowd)
+	s.arrived, s.people = append(s.arrived, time.Now()), append(s.people, s.person)
 	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
 		if len(s.arrived) < w.count {
 			return false
