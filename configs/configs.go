@@ -46,7 +46,7 @@ type Config struct {
 	BodyRateLimit         int64   // bytes of bodies per second of all its keys
 	DryRunLimit           int64   // concurrent ones
 	ChannelTestLimit      int64   // concurrent ones
-	LargeAnswerLimit        int64   // concurrent ones
+	LargeAnswerLimit      int64   // concurrent ones
 	ContextLimit          int64   // bytes of one
 	ContextStorageLimit   int64   // bytes of all stored ones
 	ChannelLimit          int64

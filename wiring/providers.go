@@ -217,7 +217,7 @@ func newLimits(c configs.Config) quotas.Limits {
 		quotas.Bodies:               float64(c.BodyRateLimit),
 		quotas.DryRuns:              float64(c.DryRunLimit),
 		quotas.ChannelTests:         float64(c.ChannelTestLimit),
-		quotas.LargeAnswers:           float64(c.LargeAnswerLimit),
+		quotas.LargeAnswers:         float64(c.LargeAnswerLimit),
 		quotas.ContextSize:          float64(c.ContextLimit),
 		quotas.Contexts:             float64(c.ContextStorageLimit),
 		quotas.Channels:             float64(c.ChannelLimit),

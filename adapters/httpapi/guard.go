@@ -44,7 +44,7 @@ type guard struct {
 	failures             *throttle.Throttle[netip.Prefix]
 	links                *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
 
-	mu         sync.Mutex
+	mu           sync.Mutex
 	largeAnswers map[string]int // answers being sent, by organization slug
 }
 
@@ -57,7 +57,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 		failureLimit:         o.AuthFailureLimit,
 		failures:             throttle.New[netip.Prefix](o.AuthFailureLimit, maxAddresses, clock.Now),
 		links:                throttle.New[[sha256.Size]byte](linkLimit, maxLinks, clock.Now),
-		largeAnswers:           map[string]int{},
+		largeAnswers:         map[string]int{},
 	}
 }
 
@@ -156,8 +156,8 @@ func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	return nil
 }
 
-// beginLargeAnswer counts a large answer that is being sent to the key's organization until done, or
-// refuses it.
+// beginLargeAnswer counts a large answer that is being sent to the key's organization until done,
+// or refuses it.
 func (g *guard) beginLargeAnswer(key access.Key) (done func(), err error) {
 	org := key.Scope.Organization
 	if org == "" {

@@ -28,8 +28,8 @@ func (w duringWrite) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// TestQuotaOfLargeAnswers checks that the large answers that an organization reads at once are limited,
-// and that small ones do not count.
+// TestQuotaOfLargeAnswers checks that the large answers that an organization reads at once are
+// limited, and that small ones do not count.
 func TestQuotaOfLargeAnswers(t *testing.T) {
 	t.Parallel()
 	const large, small = 10_000, 10

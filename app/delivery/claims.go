@@ -116,7 +116,9 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}, longest tim
 
 // waitFewer waits until fewer deliveries wait for their attempt, no longer than longest, or until
 // ctx ends.
-func (c *claims) waitFewer(ctx context.Context, longest time.Duration) { pace.Pause(ctx, longest, c.fewer) }
+func (c *claims) waitFewer(ctx context.Context, longest time.Duration) {
+	pace.Pause(ctx, longest, c.fewer)
+}
 
 // begin records that the attempt at a delivery has begun.
 func (c *claims) begin(id deliveries.ID) {

@@ -24,7 +24,7 @@ const (
 	Bodies               Name = "body_rate_limit"         // bytes a second of the bodies that all API keys of an organization send
 	DryRuns              Name = "dry_run_limit"           // dry runs and previews of an organization that are under way at once
 	ChannelTests         Name = "channel_test_limit"      // tests of an organization's channels that are under way at once
-	LargeAnswers           Name = "large_answer_limit"        // large answers that are being sent to an organization at once
+	LargeAnswers         Name = "large_answer_limit"      // large answers that are being sent to an organization at once
 	ContextSize          Name = "context_limit"           // bytes of the context of one occurrence
 	Contexts             Name = "context_storage_limit"   // bytes of the contexts of all occurrences of an organization that are kept
 	Channels             Name = "channel_limit"           // channels of an organization and its projects

@@ -190,7 +190,7 @@ func eventCases() cases {
 		"TemplatesOfOneAreLimitedTogether": func(t *testing.T, w *world) {
 			o := w.mine
 			save := func(c channels.ID, size int) error {
-				return w.Store.Update(t.Context(), func(tx ports.Tx) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
 					_, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: c, HTML: strings.Repeat("é", size/2)}, "eva")
 					return err
 				})
