@@ -60,7 +60,8 @@ export interface paths {
          *     request: `status` is what the single call would have answered, with the user for 200 and 201 and the problem for 400. A user that
          *     is refused does not keep the others from being enrolled. Of several entries with one e-mail address the first counts.
          *
-         *     The whole call is `400` when the body is not JSON, names no users or too many; then no user is enrolled.
+         *     The whole call is `400` when the body is not JSON, names no users or too many, or when its users have more than 2 MiB of metadata
+         *     together; then no user is enrolled.
          */
         post: operations["enrollUsers"];
         delete?: never;
@@ -3394,7 +3395,7 @@ export interface components {
              */
             waiting: {
                 /**
-                 * @description Empty when the occurrence itself waits for `send_at`.
+                 * @description Empty when the occurrence itself waits, for `send_at` or its recipients.
                  * @example mail
                  */
                 channel: string;
@@ -3417,7 +3418,7 @@ export interface components {
                  */
                 until: string | null;
                 /**
-                 * @description What the channel failed with last.
+                 * @description What the channel failed with last, or what its provider answered when it asked for a pause.
                  * @example
                  */
                 error: string;
@@ -3446,12 +3447,14 @@ export interface components {
             traceparent: string;
         };
         /**
-         * @description `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
-         *     after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many messages in a
-         *     second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker. `answer`: it is being sent.
+         * @description `recipients`: the recipients of the occurrence to be looked up. `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
+         *     after an attempt that failed, or after a host that did not answer. `limit of the channel`: with `until`, its
+         *     provider asked for a pause; otherwise only of an occurrence: other messages go before it, and the channel sends at most
+         *     `rate_per_second`. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker,
+         *     because it is due. `sending is stopped`: the installation, which sends nothing for now. `answer`: a worker has it, and is sending it or is about to.
          * @enum {string}
          */
-        Cause: "scheduled" | "channel not working" | "next attempt" | "limit of the channel" | "quota of the channel" | "its turn" | "answer";
+        Cause: "recipients" | "scheduled" | "channel not working" | "next attempt" | "limit of the channel" | "quota of the channel" | "its turn" | "sending is stopped" | "answer";
         /** @enum {string} */
         DeliveryState: "pending" | "sending" | "retrying" | "sent" | "failed" | "skipped";
         Delivery: {
@@ -3539,7 +3542,7 @@ export interface components {
                  */
                 until: string | null;
                 /**
-                 * @description What the channel failed with last.
+                 * @description What the channel failed with last, or what its provider answered when it asked for a pause.
                  * @example
                  */
                 error: string;
@@ -5535,10 +5538,12 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["CountOfDeleted"];
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Ambiguous"];
+            413: components["responses"]["TooLarge"];
             429: components["responses"]["Limited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -17,16 +17,19 @@ class DeliveryWaitingType0:
     """What it waits for; null when it is over.
 
     Attributes:
-        for_ (Cause): `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's
-            provider. `next attempt`: the pause
-            after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many
-            messages in a
-            second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a
-            worker. `answer`: it is being sent.
+        for_ (Cause): `recipients`: the recipients of the occurrence to be looked up. `scheduled`: the moment when the
+            occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
+            after an attempt that failed, or after a host that did not answer. `limit of the channel`: with `until`, its
+            provider asked for a pause; otherwise only of an occurrence: other messages go before it, and the channel sends
+            at most
+            `rate_per_second`. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota.
+            `its turn`: a worker,
+            because it is due. `sending is stopped`: the installation, which sends nothing for now. `answer`: a worker has
+            it, and is sending it or is about to.
         text (str): All of it in words.
         since (datetime.datetime | None): When the channel began to fail.
         until (datetime.datetime | None): Nothing is tried before.
-        error (str): What the channel failed with last.
+        error (str): What the channel failed with last, or what its provider answered when it asked for a pause.
     """
 
     for_: Cause

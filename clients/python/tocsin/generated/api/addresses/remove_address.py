@@ -7,6 +7,7 @@ import httpx
 from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.deleted import Deleted
+from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import Response
@@ -31,11 +32,16 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Deleted | LimitedProblem | Problem | None:
+) -> Deleted | InvalidProblem | LimitedProblem | Problem | None:
     if response.status_code == 200:
         response_200 = Deleted.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -56,6 +62,11 @@ def _parse_response(
         response_409 = Problem.from_dict(response.json())
 
         return response_409
+
+    if response.status_code == 413:
+        response_413 = LimitedProblem.from_dict(response.json())
+
+        return response_413
 
     if response.status_code == 429:
         response_429 = LimitedProblem.from_dict(response.json())
@@ -80,7 +91,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[Deleted | LimitedProblem | Problem]:
+) -> Response[Deleted | InvalidProblem | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -95,7 +106,7 @@ def sync_detailed(
     id: int,
     *,
     client: AuthenticatedClient,
-) -> Response[Deleted | LimitedProblem | Problem]:
+) -> Response[Deleted | InvalidProblem | LimitedProblem | Problem]:
     """Remove an address
 
      Removes an address with its assignments, their list entries and their subscriptions.
@@ -110,7 +121,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Deleted | LimitedProblem | Problem]
+        Response[Deleted | InvalidProblem | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -132,7 +143,7 @@ def sync(
     id: int,
     *,
     client: AuthenticatedClient,
-) -> Deleted | LimitedProblem | Problem | None:
+) -> Deleted | InvalidProblem | LimitedProblem | Problem | None:
     """Remove an address
 
      Removes an address with its assignments, their list entries and their subscriptions.
@@ -147,7 +158,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Deleted | LimitedProblem | Problem
+        Deleted | InvalidProblem | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -164,7 +175,7 @@ async def asyncio_detailed(
     id: int,
     *,
     client: AuthenticatedClient,
-) -> Response[Deleted | LimitedProblem | Problem]:
+) -> Response[Deleted | InvalidProblem | LimitedProblem | Problem]:
     """Remove an address
 
      Removes an address with its assignments, their list entries and their subscriptions.
@@ -179,7 +190,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Deleted | LimitedProblem | Problem]
+        Response[Deleted | InvalidProblem | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -199,7 +210,7 @@ async def asyncio(
     id: int,
     *,
     client: AuthenticatedClient,
-) -> Deleted | LimitedProblem | Problem | None:
+) -> Deleted | InvalidProblem | LimitedProblem | Problem | None:
     """Remove an address
 
      Removes an address with its assignments, their list entries and their subscriptions.
@@ -214,7 +225,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Deleted | LimitedProblem | Problem
+        Deleted | InvalidProblem | LimitedProblem | Problem
     """
 
     return (

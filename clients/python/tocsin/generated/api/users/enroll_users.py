@@ -130,8 +130,9 @@ def sync_detailed(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
-    enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many, or when its users
+    have more than 2 MiB of metadata
+    together; then no user is enrolled.
 
     Args:
         org (str):
@@ -175,8 +176,9 @@ def sync(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
-    enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many, or when its users
+    have more than 2 MiB of metadata
+    together; then no user is enrolled.
 
     Args:
         org (str):
@@ -215,8 +217,9 @@ async def asyncio_detailed(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
-    enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many, or when its users
+    have more than 2 MiB of metadata
+    together; then no user is enrolled.
 
     Args:
         org (str):
@@ -258,8 +261,9 @@ async def asyncio(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
-    enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many, or when its users
+    have more than 2 MiB of metadata
+    together; then no user is enrolled.
 
     Args:
         org (str):
