@@ -231,7 +231,7 @@ func newLimits(c configs.Config) quotas.Limits {
 	}
 }
 
-func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics, tracer *tracing.Tracer) (*console.Console, error) {
+func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, state *health.Health, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics, tracer *tracing.Tracer) (*console.Console, error) {
 	return console.New(use, clock, log, console.Options{
 		Secret:         key.Bytes(),
 		BaseURL:        c.BaseURL,
@@ -239,6 +239,7 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 		TrustedProxies: c.TrustedProxies,
 		CallTimeout:    c.RequestTimeout,
 		WriteTimeout:   c.WriteTimeout,
+		LatestChecks:   state.Latest,
 		OnResponse:     counted.Answered,
 		Tracer:         tracer,
 	})

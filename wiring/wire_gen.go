@@ -244,7 +244,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Subscriptions:  subscriptions,
 		State:          stateCache,
 	}
-	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics, tracer)
+	consoleConsole, err := newConsole(c, key, consoleUseCases, health, wiringSystemClock, log, metrics, tracer)
 	if err != nil {
 		cleanup2()
 		cleanup()

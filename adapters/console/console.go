@@ -23,6 +23,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/adapters/web/throttle"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/installation"
@@ -82,6 +83,9 @@ type Options struct {
 	// WriteTimeout is how long a browser may take to read one chunk of a download before it is
 	// disconnected. 0: no bound.
 	WriteTimeout time.Duration
+	// LatestChecks returns the latest results of this instance's health checks and waits at most a
+	// moment for them. Nil: pages do not show them.
+	LatestChecks func(ctx context.Context) []health.Check
 	// OnResponse counts responses. Nil: they are not counted.
 	OnResponse web.ResponseObserver
 	// Tracer traces requests. Nil: they are not traced.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/users"
@@ -199,6 +200,21 @@ func (v view) HeldSince() (since time.Time) {
 		since = v.call.state.Held
 	}
 	return since
+}
+
+// FailingChecks returns the checks of this instance that failed lately; none if the operator is not
+// an administrator of the installation.
+func (v view) FailingChecks() (all []health.Check) {
+	latest := v.call.console.options.LatestChecks
+	if latest == nil || !v.MayManageInstallation() {
+		return nil
+	}
+	for _, c := range latest(v.call.ctx) {
+		if c.Err != nil {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // ReadOnly returns why nothing can be changed; empty if changes are possible.

@@ -22,6 +22,9 @@ const Lifetime = time.Second
 // probeTimeout is how long a probe may take. Clients do not wait longer either.
 const probeTimeout = 2 * time.Second
 
+// latestTimeout is how long Latest waits for probes. Probes of a working database take less.
+const latestTimeout = 100 * time.Millisecond
+
 // Errors of an instance.
 var (
 	errDraining = fault.New(fault.Unavailable, "the instance is shutting down")
@@ -68,6 +71,7 @@ type Health struct {
 
 	mu     sync.Mutex
 	latest *answers
+	before *answers // the last complete ones before latest; nil: none
 }
 
 // probe is a probe, and whether a run of it is under way.
@@ -132,12 +136,35 @@ func (h *Health) Report(ctx context.Context) []Check {
 	}
 }
 
+// Latest returns the results of all probes like Report, but waits only a moment. Then it returns
+// the results before; nil if there are none.
+func (h *Health) Latest(ctx context.Context) []Check {
+	a := h.round(ctx)
+	wait := time.NewTimer(latestTimeout)
+	defer wait.Stop()
+	select {
+	case <-a.given:
+		return a.checks
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.before == nil {
+		return nil
+	}
+	return h.before.checks
+}
+
 // round returns the valid results, or runs the probes. Concurrent callers share the results.
 func (h *Health) round(ctx context.Context) *answers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.latest != nil && (!h.latest.complete() || h.clock.Now().Sub(h.latest.asked) < h.lifetime) {
 		return h.latest
+	}
+	if h.latest != nil {
+		h.before = h.latest
 	}
 	a := &answers{asked: h.clock.Now(), given: make(chan struct{}), checks: make([]Check, len(h.ready))}
 	h.latest = a

@@ -137,3 +137,29 @@ func TestDraining(t *testing.T) {
 	require.EqualError(t, h.Ready(t.Context()), "takes requests: the instance is shutting down", "at once, whatever was answered before")
 	require.NoError(t, h.Alive(t.Context()))
 }
+
+func TestLatestWaitsOnlyAMoment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var wait atomic.Int64
+		full := errors.New("the disk is full")
+		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "writes", Ask: func(context.Context) error {
+			<-time.After(time.Duration(wait.Load()))
+			if wait.Load() == 0 {
+				return nil
+			}
+			return full
+		}})
+		wait.Store(int64(time.Second))
+		start := time.Now()
+		assert.Empty(t, h.Latest(t.Context()), "nothing is known yet")
+		assert.Equal(t, 100*time.Millisecond, time.Since(start))
+		<-time.After(time.Second)
+		assert.Equal(t, []health.Check{{Name: "writes", Err: full}}, h.Latest(t.Context()))
+		<-time.After(2 * time.Second)
+		assert.Equal(t, []health.Check{{Name: "writes", Err: full}}, h.Latest(t.Context()), "what was known before")
+		<-time.After(2 * time.Second)
+		wait.Store(0)
+		assert.Equal(t, []health.Check{{Name: "writes"}}, h.Latest(t.Context()))
+	})
+}
