@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -61,18 +62,27 @@ func (r row) find(layers []layer) (text, origin string, err error) {
 	return r.Default, "default", nil
 }
 
-// secretFile reads a secret. Its errors omit the path: it may be a secret in the wrong place, which
-// must not be repeated.
+// secretFile reads a secret.
 func secretFile(path string) (string, error) {
 	data, err := readFile(path)
 	if err != nil {
-		return "", fmt.Errorf("the file that it names cannot be read: %w", withoutPath(err))
+		return "", fmt.Errorf("the file %s cannot be read: %w", shownPath(path), withoutPath(err))
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
-		return "", errors.New("the file that it names is empty")
+		return "", fmt.Errorf("the file %s is empty", shownPath(path))
 	}
 	return text, nil
+}
+
+// shownPath returns the path of a secret for an error. Without an existing folder it may be a secret
+// in the wrong place, which must not be repeated.
+func shownPath(path string) string {
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); !filepath.IsAbs(path) || folder == filepath.Dir(folder) || err != nil || !info.IsDir() {
+		return "that it names"
+	}
+	return path
 }
 
 func flagLayer(flags *pflag.FlagSet) layer {

@@ -12,6 +12,7 @@ func TestLoadMistakes(t *testing.T) {
 	t.Parallel()
 	path := file(t, "c.yaml", "listn: :1\nsecret_keys: x\nserver:\n  listen: :1\nlog_level: info\nlog_level: warn\n"+
 		"body_limit: [1, 2]\ntrusted_proxies: {a: b}\n"+someKey+": x\n? [a]\n: b\n")
+	empty := file(t, "empty", " \n")
 	for name, tc := range map[string]struct {
 		environ []string
 		want    []string
@@ -77,10 +78,16 @@ func TestLoadMistakes(t *testing.T) {
 			[]string{"secret_key (env TOCSIN_SECRET_KEY): is set both here and in env TOCSIN_SECRET_KEY_FILE: remove one of them"}},
 		"SecretFileMissingIsNotRepeated": {[]string{"TOCSIN_SECRET_KEY_FILE=" + someKey},
 			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names cannot be read: no such file or directory"}},
-		"SecretFileEmpty": {[]string{"TOCSIN_SECRET_KEY_FILE=" + file(t, "empty", " \n")},
-			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names is empty"}},
+		"SecretFileMissing": {[]string{"TOCSIN_SECRET_KEY_FILE=" + empty + ".key"},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file " + empty + ".key cannot be read: no such file or directory"}},
+		"SecretInTheRootIsNotRepeated": {[]string{"TOCSIN_SECRET_KEY_FILE=/" + someKey},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names cannot be read: no such file or directory"}},
+		"SecretLikeAPathIsNotRepeated": {[]string{"TOCSIN_SECRET_KEY_FILE=/ab/" + someKey},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names cannot be read: no such file or directory"}},
+		"SecretFileEmpty": {[]string{"TOCSIN_SECRET_KEY_FILE=" + empty},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file " + empty + " is empty"}},
 		"SecretFileWithoutEnd": {[]string{"TOCSIN_SECRET_KEY_FILE=/dev/zero"},
-			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names cannot be read: larger than 1MiB"}},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file /dev/zero cannot be read: larger than 1MiB"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -137,6 +137,23 @@ func TestRestoreUnreadableFile(t *testing.T) {
 	}
 }
 
+// TestErrorsNameFiles checks that errors name the file or folder that matters.
+func TestErrorsNameFiles(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.run(t, ticks, "apply", "-f", "-")
+	folder := t.TempDir()
+	absent := filepath.Join(folder, "absent")
+	for _, args := range [][]string{{"backup"}, {"backup", "--with-key"}} {
+		_, complaint := i.fails(t, append(args, filepath.Join(absent, "copy.zst"))...)
+		assert.Equal(t, "tocsin: the folder "+absent+" does not exist\n", complaint, args)
+	}
+	other := filepath.Join(folder, "other.db")
+	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("no database\n", 100)), 0o600))
+	_, complaint := i.fails(t, "backup", filepath.Join(folder, "copy.zst"), "--database-url", "sqlite:"+other)
+	assert.Contains(t, complaint, "open the database: "+other+": file is not a database")
+}
+
 func TestVerifyReportsErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {

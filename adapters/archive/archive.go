@@ -23,6 +23,8 @@ const maxLine = 256 << 20
 var (
 	// ErrExists means that a file would be overwritten.
 	ErrExists = fault.New(fault.Invalid, "the file exists already")
+	// ErrNoFolder means that a file would be written to a folder that does not exist.
+	ErrNoFolder = fault.New(fault.Invalid, "the folder does not exist")
 	// ErrFormat means that a file is not compressed with zstd.
 	ErrFormat = fault.New(fault.Invalid, "the file is not compressed with zstd")
 	// ErrFolder means that a folder was given instead of a file.
@@ -39,7 +41,14 @@ func newTempFile(path string) (*tempFile, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(ErrExists.With("%s exists already", path), err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*") // Its mode is 0600.
+	folder := filepath.Dir(path)
+	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".partial-*") // Its mode is 0600.
+	if about, is := errors.AsType[*fs.PathError](err); is {                  // Nobody knows its path.
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNoFolder.With("the folder %s does not exist", folder)
+		}
+		err = fmt.Errorf("no file can be created in %s: %w", folder, about.Err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 		err = e.checkModes(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, e.closePools())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), e.closePools())
 	}
 	e.writer = startWriter(e.writePool, e.checkFile) //nolint:contextcheck // It outlives this call.
 	return e, nil
