@@ -75,8 +75,8 @@ func secretFile(path string) (string, error) {
 	return text, nil
 }
 
-// shownPath returns the path of a secret for an error. Without an existing folder it may be a secret
-// in the wrong place, which must not be repeated.
+// shownPath returns the path of a secret for an error. Without an existing folder it may be a
+// secret in the wrong place, which must not be repeated.
 func shownPath(path string) string {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); !filepath.IsAbs(path) || folder == filepath.Dir(folder) || err != nil || !info.IsDir() {

@@ -43,7 +43,7 @@ func newTempFile(path string) (*tempFile, error) {
 	}
 	folder := filepath.Dir(path)
 	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".partial-*") // Its mode is 0600.
-	if about, is := errors.AsType[*fs.PathError](err); is {                  // Nobody knows its path.
+	if about, is := errors.AsType[*fs.PathError](err); is {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, ErrNoFolder.With("the folder %s does not exist", folder)
 		}
