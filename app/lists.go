@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -157,6 +158,7 @@ func (r recipients) checkKnown(holders []users.Address) error {
 	for i, key := range r.keys {
 		if !known[key] {
 			faults.Append(element(r.position[i]), "no user of this organization has the address %s", r.spelling[i])
+			faults[len(faults)-1].Cause = events.ErrUnknownRecipient
 		}
 	}
 	return faults.Err()

@@ -187,9 +187,9 @@ func servingList(ctx context.Context, tx ports.Tx, app applications.Application,
 	l, err := listOf(ctx, tx, app, id)
 	switch {
 	case errors.Is(err, lists.ErrNotFound):
-		return l, fault.Field("distribution_list", "%s", err.Error())
+		return l, lists.ErrUnknown.With("%s", err.Error()).On("distribution_list")
 	case err == nil && !l.Serves(app.ID):
-		return l, fault.Field("distribution_list", "%s", lists.ErrPinned.Error())
+		return l, lists.ErrPinned.On("distribution_list")
 	}
 	return l, err
 }

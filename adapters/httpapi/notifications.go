@@ -8,7 +8,6 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
@@ -95,7 +94,7 @@ func bindNotification(body *jsonbody.Object) (func(*app.NotificationForm), error
 	name, active := optionalText(body, "name"), optional(body, "active", boolReader(body))
 	list, given := body.Integer("distribution_list")
 	if given && list <= 0 {
-		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // To the use case 0 would mean none.
+		body.Check(lists.ErrUnknown.With("%s", lists.ErrNotFound.Error()).On("distribution_list")) // To the use case 0 would mean none.
 	}
 	return func(f *app.NotificationForm) {
 		set(&f.Name, name)

@@ -212,9 +212,14 @@ func (a *API) listDeliveries(c call) error {
 
 func (a *API) explainOccurrence(c call) error {
 	o := web.ID[events.OccurrenceID](c, "id")
+	var faults fault.Fields
+	onlyParameters(c.QueryParams(), &faults, "user")
 	username := c.QueryParam("user")
 	if username == "" {
-		return fault.Field("user", "is required")
+		faults.Addf("user", "is required")
+	}
+	if err := faults.Err(); err != nil {
+		return err
 	}
 	e, err := a.use.Occurrences.Explain(c.ctx, c.at(), o, username)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -159,8 +160,16 @@ type Unknown struct {
 // Fault refuses what is unknown, naming all of it; nil when nothing is.
 func (u Unknown) Fault() error {
 	var faults fault.Fields
-	for _, p := range u.People {
-		faults.AddAs(ErrUnknownRecipient, "options.limit_to", "%q is neither a member's username nor an address in this organization", p)
+	switch len(u.People) {
+	case 0:
+	case 1:
+		faults.AddAs(ErrUnknownRecipient, "options.limit_to", "%q is neither a member's username nor an address in this organization", u.People[0])
+	default:
+		quoted := make([]string, len(u.People))
+		for i, p := range u.People {
+			quoted[i] = strconv.Quote(p)
+		}
+		faults.AddAs(ErrUnknownRecipient, "options.limit_to", "%s: neither a member's username nor an address in this organization", strings.Join(quoted, ", "))
 	}
 	for _, c := range u.Channels {
 		faults.AddAs(ErrUnknownChannel, "options.channels", "the event has no channel %q", c)

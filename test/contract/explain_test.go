@@ -53,6 +53,9 @@ func TestOccurrenceExplain(t *testing.T) {
 		w.get(occurrencePath(id) + "explain/?user=anna@example.org").is(http.StatusNotFound)
 		w.get(occurrencePath(id) + "explain/?user=").isBadRequestFor("user")
 		w.get(occurrencePath(id) + "explain/").isBadRequestFor("user")
+		mistyped := w.get(occurrencePath(id) + "explain/?username=anna")
+		mistyped.isBadRequestFor("username", "user")
+		require.Equal(w, "unknown_parameter username", read[problem](mistyped).Code+" "+read[problem](mistyped).Param)
 	}))
 
 	t.Run("AgreesWithTheSentMessagesInRandomWorlds", both(func(w *world) {

@@ -331,7 +331,9 @@ func TestManagedEvents(t *testing.T) {
 		assert.Equal(w, "Boss", read[object](m.get(path).is(http.StatusOK))["name"])
 		for _, wrong := range []int{3, 4711, 0} { // pinned to another application, and none
 			m.patch(path, object{"distribution_list": wrong}).isBadRequestFor("distribution_list")
-			m.post(webPath+"e/shipped/n/", object{"name": "Clerk", "distribution_list": wrong}).isBadRequestFor("distribution_list")
+			refused := m.post(webPath+"e/shipped/n/", object{"name": "Clerk", "distribution_list": wrong})
+			refused.isBadRequestFor("distribution_list")
+			assert.Equal(w, map[int]string{3: "list_pinned", 4711: "unknown_list", 0: "unknown_list"}[wrong], read[problem](refused).Code)
 		}
 		m.post(webPath+"e/shipped/n/", object{"name": "boss"}).isBadRequestFor("name")
 		m.delete(path, nil).json(`{"deleted": 1}`)

@@ -67,6 +67,7 @@ func TestAddRecipients(t *testing.T) {
 		w.unchanged(func() {
 			a := w.post(addTo(l), list{ben, anna, "carl@example.org", ben})
 			a.isBadRequestFor("[0]", "[2]")
+			require.Equal(w, "unknown_recipient [0]", read[problem](a).Code+" "+read[problem](a).Param)
 			require.Contains(w, a.errors()["[0]"][0], ben)
 			require.Contains(w, a.errors()["[2]"][0], "carl@example.org")
 		})

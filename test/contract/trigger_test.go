@@ -303,8 +303,7 @@ func TestTrigger(t *testing.T) {
 				found := w.post(orderPath, object{"options": object{"dry_run": dryRun, "channels": list{"Mail", "Nothing", "log", "toString"},
 					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example"}}}).errors()
 				require.Equal(w, map[string][]string{
-					"options.limit_to": {`"nobody" is neither a member's username nor an address in this organization`,
-						`"zoe@globex.example" is neither a member's username nor an address in this organization`},
+					"options.limit_to": {`"nobody", "zoe@globex.example": neither a member's username nor an address in this organization`},
 					"options.channels": {`the event has no channel "nothing"`, `the event has no channel "log"`, `the event has no channel "tostring"`},
 				}, found)
 				w.post(orderPath, object{"options": object{"dry_run": dryRun, "ignore_unknown": true, "channels": list{"nothing"}, "limit_to": list{"nobody"}}}).
