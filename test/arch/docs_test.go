@@ -183,6 +183,44 @@ func TestDocsLeadSomewhere(t *testing.T) {
 	assert.Greater(t, found, 200)
 }
 
+// named matches the name of a test in a page, with its folder if the page gives one.
+var (
+	named = regexp.MustCompile("`(?:([a-z/]+): )?(Test[A-Z]\\w+)(?:/[\\w/]*)?`")
+	test  = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+)
+
+// TestDocsNameTestsThatExist checks the tests that pages name as the proof of a promise.
+func TestDocsNameTestsThatExist(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS("../..")
+	folders := map[string][]string{} // of the tests with a name
+	require.NoError(t, fs.WalkDir(tree, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		source, err := fs.ReadFile(tree, name)
+		for _, m := range test.FindAllStringSubmatch(string(source), -1) {
+			folders[m[1]] = append(folders[m[1]], path.Dir(name))
+		}
+		return err
+	}))
+	pages, err := fs.Glob(tree, "docs/*.md")
+	require.NoError(t, err)
+	found := 0
+	for _, name := range pages {
+		text, err := fs.ReadFile(tree, name)
+		require.NoError(t, err)
+		for _, m := range named.FindAllStringSubmatch(strings.Join(strings.Fields(string(text)), " "), -1) {
+			found++
+			assert.NotEmpty(t, folders[m[2]], "%s names %s, which does not exist", name, m[2])
+			if m[1] != "" {
+				assert.Contains(t, folders[m[2]], m[1], "%s names %s in another folder", name, m[2])
+			}
+		}
+	}
+	assert.Greater(t, found, 50)
+}
+
 // anchors returns the fragments of a page's headings, as GitHub forms them.
 func anchors(page string) []string {
 	var all []string
