@@ -13,7 +13,8 @@ import (
 )
 
 // BenchmarkPurge removes b.N deliveries that are old: of one occurrence, and of as many occurrences
-// as there are deliveries.
+// as there are deliveries. It also removes b.N occurrences whose deliveries are gone, as with their
+// partition.
 func BenchmarkPurge(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database+"/of one", func(b *testing.B) {
@@ -23,28 +24,33 @@ func BenchmarkPurge(b *testing.B) {
 			c.work(b, 2)
 			c.purge(b, b.N+1)
 		})
-		b.Run(database+"/one of each", func(b *testing.B) {
-			c := newCrowdOn(b, database, 1)
-			c.trigger(b)
-			c.expand(b, 1)
-			job, err := c.Queue().Claim(b.Context(), c.channel.ID, "w", 1, time.Minute)
-			require.NoError(b, err)
-			_, err = c.Queue().Record(b.Context(), "w", []deliveries.Outcome{{ID: job[0].ID, State: deliveries.Sent, Attempts: 1}})
-			require.NoError(b, err)
-			c.copyRow(b, "deliveries", b.N-1, "id", "occurrence_id")
-			c.copyRow(b, "occurrence_tallies", b.N-1, "occurrence_id")
-			c.copyRow(b, "occurrences", b.N-1, "id")
-			moments := "created_at + id * interval '1 millisecond'"
-			if c.sqlite {
-				moments = "printf('%s.%06d+00:00', substr(created_at, 1, 19), id)"
-			}
-			c.exec(b, "UPDATE occurrences SET created_at = "+moments)
-			if !c.sqlite {
-				c.exec(b, "VACUUM ANALYZE")
-			}
-			c.purge(b, 2*b.N)
-		})
+		b.Run(database+"/one of each", func(b *testing.B) { purgeOccurrences(b, database, b.N) })
+		b.Run(database+"/occurrences alone", func(b *testing.B) { purgeOccurrences(b, database, 1) })
 	}
+}
+
+// purgeOccurrences removes b.N old occurrences, some of them with a delivery each.
+func purgeOccurrences(b *testing.B, database string, sent int) {
+	b.Helper()
+	c := newCrowdOn(b, database, 1)
+	c.trigger(b)
+	c.expand(b, 1)
+	job, err := c.Queue().Claim(b.Context(), c.channel.ID, "w", 1, time.Minute)
+	require.NoError(b, err)
+	_, err = c.Queue().Record(b.Context(), "w", []deliveries.Outcome{{ID: job[0].ID, State: deliveries.Sent, Attempts: 1}})
+	require.NoError(b, err)
+	c.copyRow(b, "deliveries", sent-1, "id", "occurrence_id")
+	c.copyRow(b, "occurrence_tallies", b.N-1, "occurrence_id")
+	c.copyRow(b, "occurrences", b.N-1, "id")
+	moments := "created_at + id * interval '1 millisecond'"
+	if c.sqlite {
+		moments = "printf('%s.%06d+00:00', substr(created_at, 1, 19), id)"
+	}
+	c.exec(b, "UPDATE occurrences SET created_at = "+moments)
+	if !c.sqlite {
+		c.exec(b, "VACUUM ANALYZE")
+	}
+	c.purge(b, b.N+sent)
 }
 
 // BenchmarkPurgePartition removes b.N old deliveries with their partition on Postgres, beside a

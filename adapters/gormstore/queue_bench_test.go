@@ -173,15 +173,21 @@ func (c *crowd) floorCopy(b *testing.B) time.Duration {
 	return took
 }
 
-// work claims and records all deliveries, with this number of workers.
+// work claims and records b.N deliveries, with this number of workers.
 func (c *crowd) work(b *testing.B, workers int) {
+	b.Helper()
+	c.send(b, workers, b.N)
+}
+
+// send claims and records all deliveries, with this number of workers.
+func (c *crowd) send(b *testing.B, workers, total int) {
 	b.Helper()
 	var sent atomic.Int64
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
 			owner := fmt.Sprintf("worker-%d-1234567890abcdef", i)
-			for sent.Load() < int64(b.N) {
+			for sent.Load() < int64(total) {
 				jobs, err := c.Queue().Claim(context.Background(), c.channel.ID, owner, 512, time.Minute)
 				if err != nil {
 					b.Error(err)
