@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 func (p Program) imports() *cobra.Command {
@@ -36,9 +37,7 @@ func (p Program) importUsers() *cobra.Command {
 		Short: "Import users from a CSV file or an Excel workbook",
 		Long: "Import users from a CSV file or the first sheet of a workbook (.xlsx), - for standard input. A header; in CSV commas, semicolons\n" +
 			"or tabs. Columns, also by usual names such as E-Mail or Vorname:\n" +
-			"  email          required\n" +
-			"  first_name     only for new members\n" +
-			"  last_name      only for new members\n" +
+			detailColumns() +
 			"  custom__KEY    merged into the user's metadata under KEY, when not empty\n" +
 			"Each row makes a user, if there is none yet, a member of the organization, with an e-mail address. Rows that are wrong are\n" +
 			"rejected, each with its reason, and the others go on. An import may be interrupted (Ctrl-C: it stops after the rows in\n" +
@@ -69,11 +68,24 @@ func (p Program) importUsers() *cobra.Command {
 	flags.StringVar(&f.what.Group, "group", "", "Group of the organization that every imported user is added to")
 	flags.BoolVar(&f.what.CreateGroup, "create-group", false, "Create the group when it is missing")
 	flags.StringVar(&f.encoding, "encoding", "", "Encoding of a CSV file: "+strings.Join(sheets.Encodings(), ", ")+"; when omitted, it is detected")
-	flags.StringArrayVar(&f.columns, "map", nil, "What a column becomes, COLUMN=FIELD; FIELD is email, first_name, last_name, custom__KEY or ignore; repeatable")
+	flags.StringArrayVar(&f.columns, "map", nil, "What a column becomes, COLUMN=FIELD; FIELD is "+strings.Join(users.DetailNames(), ", ")+", custom__KEY or ignore; repeatable")
 	flags.BoolVar(&f.what.DryRun, "dry-run", false, "Only say what would be done")
 	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be corrected and imported again")
 	f.output = outputFlag(flags, "text", formatJSON)
 	return c
+}
+
+// detailColumns describes the columns of details, one in a line.
+func detailColumns() string {
+	var b strings.Builder
+	for _, name := range users.DetailNames() {
+		when := "only for new members"
+		if name == "email" {
+			when = "required"
+		}
+		fmt.Fprintf(&b, "  %-14s %s\n", name, when)
+	}
+	return b.String()
 }
 
 func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {

@@ -158,6 +158,25 @@ type memberView struct {
 	Timeline              timelineView
 }
 
+// namedDetail is a detail with its translatable name.
+type namedDetail struct {
+	Name  words.Field
+	Value string
+}
+
+// OtherDetails returns the details that have no place of their own on the page.
+func (v memberView) OtherDetails() (all []namedDetail) {
+	details := v.Member.Details
+	for _, d := range details.List() {
+		switch d.Value {
+		case &details.Email, &details.FirstName, &details.LastName:
+		default:
+			all = append(all, namedDetail{words.Field(d.Name), *d.Value})
+		}
+	}
+	return all
+}
+
 func (c call) showMember() error {
 	p, err := c.memberReport()
 	if err != nil {

@@ -130,7 +130,8 @@ func functions(l *words.Language) template.FuncMap {
 			}
 			return of
 		},
-		"json": indentJSON,
+		"details": func() string { return strings.Join(users.DetailNames(), ", ") },
+		"json":    indentJSON,
 	}
 }
 

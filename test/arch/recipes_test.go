@@ -65,6 +65,7 @@ func TestRecipes(t *testing.T) {
 		edit{"adapters/httpapi/users.go", "`json:\"last_name\"`\n}", "`json:\"last_name\"`\n	Nickname string `json:\"nickname\"`\n}"},
 		edit{"adapters/console/pages/pieces.gohtml", `{{define "names"}}`, `{{define "names"}}{{template "input" (dict "form" .form "name" "nickname" "label" "Nickname" "max" 200)}}
 `},
+		edit{"app/previews.go", `LastName: "Example"}`, `LastName: "Example", Nickname: "Countess"}`},
 		edit{"adapters/console/pages/import.gohtml", `<td><bdi>{{.LastName}}</bdi></td>`, `<td><bdi>{{.LastName}}</bdi></td><td><bdi>{{.Nickname}}</bdi></td>`},
 		edit{"adapters/console/pages/import.gohtml", `<th scope="col">Last name</th>`, `<th scope="col">Last name</th><th scope="col">Nickname</th>`})
 	program := s.build()
