@@ -88,7 +88,7 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 			return nil
 		}
 		if was.IsDefault() {
-			return orgs.ErrGroupDefault.On("name")
+			return orgs.ErrGroupDefault
 		}
 		is := was
 		is.Name = wanted.Name

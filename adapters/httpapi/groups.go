@@ -69,6 +69,9 @@ func (a *API) patchGroup(c call) error {
 	if err == nil && name != nil {
 		err = a.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, *name)
 	}
+	if errors.Is(err, orgs.ErrGroupDefault) {
+		err = orgs.ErrGroupDefault.On("name")
+	}
 	if err != nil {
 		return err
 	}

@@ -239,28 +239,6 @@ func write(to Lines, v any) error {
 	return to.WriteLine(line)
 }
 
-// Opened is a copy whose header was read.
-type Opened struct {
-	header header
-	from   Source
-}
-
-// ReadHeader reads the first line of a copy. It returns ErrNoCopy if the line is not a header, and
-// ErrDamaged with the cause if it cannot be read.
-func ReadHeader(from Source) (Opened, error) {
-	c := Opened{from: from}
-	line, err := from.ReadLine()
-	switch {
-	case errors.Is(err, io.EOF): // The file is empty.
-		return c, ErrNoCopy
-	case err != nil:
-		return c, damaged(err)
-	case json.Unmarshal(line, &c.header) != nil || c.header.Format != formatName:
-		return c, ErrNoCopy
-	}
-	return c, nil
-}
-
 // Restore fills an empty database from a copy: all of it, or nothing. The installation sends
 // nothing until it is released.
 func Restore(ctx context.Context, to ports.CopyStore, by audit.Actor, now time.Time, from Opened) (done Summary, err error) {

@@ -89,7 +89,6 @@ func TestManagedOrganizations(t *testing.T) {
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"name": nil, "default_region": nil})))
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"default_region": "DE"})))
 			m.patch("/api/o/acme/", object{"name": "Other", "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("default_region")
-			m.patch("/api/o/acme/", object{"name": 1, "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
 			m.patch("/api/o/acme/", object{"name": strings.Repeat("x", 201), "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
 			m.patch("/api/o/globex/", object{"default_region": "DE"}).is(http.StatusForbidden)
 		})
@@ -124,10 +123,6 @@ func TestManagedOrganizations(t *testing.T) {
 		notification := read[named](m.post(event+"n/", object{"name": "Boss"}).is(http.StatusCreated)).ID
 		paths := []string{"/api/o/acme/", shopPath, webPath, idPath(listsPath, 1), idPath("/api/o/acme/g/", group), event, idPath(event+"n/", notification)}
 		w.unchanged(func() {
-			for _, path := range paths { // A blank member is an absent one (decisions 2).
-				assert.NotEmpty(w, read[named](m.patch(path, object{"name": ""}).is(http.StatusOK)).Name)
-				assert.NotEmpty(w, read[named](m.patch(path, object{"name": "  "}).is(http.StatusOK)).Name)
-			}
 			for _, path := range []string{"/api/o/acme/p/", shopPath + "a/", listsPath, "/api/o/acme/g/", webPath + "e/", event + "n/"} {
 				m.post(path, object{"slug": "new", "name": " "}).is(http.StatusBadRequest)
 			}
@@ -135,7 +130,9 @@ func TestManagedOrganizations(t *testing.T) {
 		for _, path := range paths {
 			was := read[named](m.patch(path, object{}).is(http.StatusOK)).Name
 			assert.NotEmpty(w, was)
-			assert.Equal(w, was, read[named](m.patch(path, object{"name": nil}).is(http.StatusOK)).Name)
+			for _, absent := range []any{nil, "", "  "} { // decisions 2
+				assert.Equal(w, was, read[named](m.patch(path, object{"name": absent}).is(http.StatusOK)).Name)
+			}
 		}
 	}))
 
