@@ -231,7 +231,7 @@ func TestMemberMessages(t *testing.T) {
 		f.fails(id)
 		b := f.as(f.operator("bob", users.RoleViewer))
 		page := b.get(memberPath(ada)).is(f.T, http.StatusOK)
-		assert.Contains(f, page.text(), "failed Ticks to ada@example.org by mail the mailbox is <full> Web · Why, or why not")
+		assert.Contains(f, page.text(), "failed Ticks to ada@example.org by mail the mailbox is <full> Attempts: 1 Web · Why, or why not")
 		why := fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/explain/?user=ada", id)
 		assert.Contains(f, page.body, why)
 		b.get(why).is(f.T, http.StatusOK)
