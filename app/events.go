@@ -79,6 +79,9 @@ func (s *Events) Usable(ctx context.Context, at Path) ([]channels.Channel, error
 // Create makes an event; faults about the form, events.ErrSlugTaken, *quotas.Exceeded.
 func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventForm) (made events.Event, err error) {
 	err = withParsedSchemas(ctx, func(ctx context.Context) error {
+		if err := unparsed(ctx, f); err != nil { // The form is known, so no unit has to end for it.
+			return err
+		}
 		made, err = updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made events.Event, err error) {
 			e, err := f.event(ctx, tx, app, events.Event{Organization: app.Organization, Application: app.ID, Slug: f.Slug})
 			if err != nil {

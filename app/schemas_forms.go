@@ -48,6 +48,19 @@ func withParsedSchemas(ctx context.Context, run func(context.Context) error) err
 	}
 }
 
+// unparsed returns an unparsedSchema if the schema of the form of a new event is not parsed yet.
+func unparsed(ctx context.Context, f EventForm) error {
+	example, err := events.ParseExample("example", f.Example)
+	if err != nil { // The schema is not checked against it.
+		return nil //nolint:nilerr // The form is refused later, with all of its mistakes.
+	}
+	_, err = parseSchema(ctx, events.Event{}, f, example)
+	if form, is := errors.AsType[unparsedSchema](err); is {
+		return form
+	}
+	return nil
+}
+
 // parseSchema returns the schema of a form whose example is checked. It is parsed only if it or the
 // example changes, or the event becomes active, because limits of schemas may have become tighter
 // since it was stored.
