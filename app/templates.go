@@ -266,7 +266,7 @@ func saveTemplate(
 		saved, err = tx.Events().SaveTemplate(ctx, e, wanted, author(by))
 	}
 	if err != nil {
-		return saved, err
+		return saved, fieldOf("text", events.ErrTemplatesTooLarge, err)
 	}
 	action, before, after := audit.TemplateCreated, audit.State(nil), templateState(saved)
 	if was.Version > 0 {

@@ -48,11 +48,8 @@ const (
 	maxResultMetadata = 2 << 20 // bytes of metadata of all results
 )
 
-// ErrResultsTooLarge is the fault of people with too much metadata for one call.
-var ErrResultsTooLarge = fault.New(fault.Invalid, "have more than 2 MiB of metadata together: send them in several calls").On("users")
-
 // CreateAll is Create for several people, in one unit of work, and returns their results in their
-// order. A person who is named again counts once. orgs.ErrNotFound, ErrResultsTooLarge.
+// order. A person who is named again counts once. orgs.ErrNotFound, a fault of too much metadata.
 func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
 	calls := make([]*createCall, len(all))
 	for i, e := range all {
@@ -68,7 +65,7 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 	return done, nil
 }
 
-// fitTogether returns ErrResultsTooLarge if the results of the calls have too much metadata.
+// fitTogether refuses calls whose results have too much metadata together.
 func fitTogether(calls []*createCall) error {
 	size := 0
 	for _, c := range calls {
@@ -77,7 +74,7 @@ func fitTogether(calls []*createCall) error {
 			return err
 		}
 		if size += len(text); size > maxResultMetadata {
-			return ErrResultsTooLarge
+			return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", maxResultMetadata>>20)
 		}
 	}
 	return nil

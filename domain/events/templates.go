@@ -21,7 +21,7 @@ const MaxTemplates = 8 << 20
 var (
 	ErrTemplateNotFound  = fault.New(fault.NotFound, "the template does not exist")
 	ErrVersionNotFound   = fault.New(fault.NotFound, "this version of the template does not exist, or is no longer kept")
-	ErrTemplatesTooLarge = fault.New(fault.Invalid, "the templates of an event, or of a notification, may have 8 MiB together").On("text")
+	ErrTemplatesTooLarge = fault.New(fault.Invalid, "the templates of an event, or of a notification, may have 8 MiB together")
 	ErrOutdated          = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
 )
 
