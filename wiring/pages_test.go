@@ -23,7 +23,7 @@ var (
 )
 
 // others begin quotations of what other programs say or run.
-var others = []string{"systemctl ", "docker ", "kubectl ", "apt-get ", "database is locked", "database disk image is malformed"}
+var others = []string{"systemctl ", "findmnt ", "docker ", "kubectl ", "apt-get ", "database is locked", "database disk image is malformed"}
 
 // TestDocsQuoteExistingOutput checks the pages for operators: the program says each sentence that
 // they quote, and has each command with its flags.
