@@ -157,8 +157,7 @@ func (r recipients) checkKnown(holders []users.Address) error {
 	var faults fault.Fields
 	for i, key := range r.keys {
 		if !known[key] {
-			faults.Append(element(r.position[i]), "no user of this organization has the address %s", r.spelling[i])
-			faults[len(faults)-1].Cause = events.ErrUnknownRecipient
+			faults.AppendAs(events.ErrUnknownRecipient, element(r.position[i]), "no user of this organization has the address %s", r.spelling[i])
 		}
 	}
 	return faults.Err()

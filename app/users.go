@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -24,7 +25,7 @@ type Users struct {
 func NewUsers(store ports.Store, workers batch.Workers) *Users {
 	u := &Users{store: store}
 	u.creations = batch.New(workers, func(ctx context.Context, org string, calls []*createCall) error {
-		return u.create(ctx, org, calls, nil)
+		return u.create(ctx, org, calls, 0)
 	}, (*createCall).Key)
 	return u
 }
@@ -55,7 +56,7 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 	for i, e := range all {
 		calls[i] = &createCall{Enrollment: e, by: by}
 	}
-	if err := u.create(ctx, at.Organization, calls, fitTogether); err != nil {
+	if err := u.create(ctx, at.Organization, calls, maxResultMetadata); err != nil {
 		return nil, err
 	}
 	done := make([]users.Enrolled, len(calls))
@@ -63,21 +64,6 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 		done[i] = c.done
 	}
 	return done, nil
-}
-
-// fitTogether refuses calls whose results have too much metadata together.
-func fitTogether(calls []*createCall) error {
-	size := 0
-	for _, c := range calls {
-		text, err := c.done.Member.CustomFields.Encode()
-		if err != nil {
-			return err
-		}
-		if size += len(text); size > maxResultMetadata {
-			return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", maxResultMetadata>>20)
-		}
-	}
-	return nil
 }
 
 // createCall is a call of Create under way.
@@ -101,13 +87,13 @@ func (c *createCall) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 	return entry, entry.Action != ""
 }
 
-// create enrolls the people of several calls. After each set of them, check may refuse all; nil: it
-// does not.
-func (u *Users) create(ctx context.Context, org string, calls []*createCall, check func(done []*createCall) error) error {
+// create enrolls the people of several calls. It refuses them if their results have more bytes of
+// metadata together than maxMetadata; 0: there is no limit.
+func (u *Users) create(ctx context.Context, org string, calls []*createCall, maxMetadata int) error {
 	return u.store.Update(ctx, func(tx ports.Tx) error {
 		var entries []audit.Entry
-		for from := 0; from < len(calls); from += createSet {
-			set := calls[from:min(from+createSet, len(calls))]
+		metadata := 0
+		for set := range slices.Chunk(calls, createSet) {
 			b := users.Batch{Enrollments: make([]users.Enrollment, len(set))}
 			for i, c := range set {
 				b.Enrollments[i] = c.Enrollment
@@ -121,12 +107,16 @@ func (u *Users) create(ctx context.Context, org string, calls []*createCall, che
 				if e, changed := c.entry(org, done[i]); changed {
 					entries = append(entries, e)
 				}
-			}
-			if check == nil {
-				continue
-			}
-			if err := check(calls[:from+len(set)]); err != nil {
-				return err
+				if maxMetadata == 0 {
+					continue
+				}
+				text, err := c.done.Member.CustomFields.Encode()
+				if err != nil {
+					return err
+				}
+				if metadata += len(text); metadata > maxMetadata {
+					return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", maxMetadata>>20)
+				}
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)

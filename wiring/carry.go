@@ -23,15 +23,9 @@ import (
 
 // openForCopy opens the database with keys, none if rows are only copied as they are stored.
 func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet, keys seal.Ring) (*gormstore.Store, error) {
-	c, err := configs.Load(flags, r.environ)
+	store, err := r.connectTo(ctx, flags, refuse, keys)
 	if err != nil {
 		return nil, err
-	}
-	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
-	config.Keys, config.MustExist = keys, true
-	store, err := gormstore.Connect(ctx, config)
-	if err != nil {
-		return nil, explainAbsent(c, err)
 	}
 	if err := store.Ready(ctx); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -198,11 +192,9 @@ func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.F
 	if err != nil {
 		return nil, err
 	}
-	config := storeConfig(c, systemClock{}, log)
-	config.Keys, config.MustExist = newKeys(c, key), true
-	store, err := gormstore.Connect(ctx, config)
+	store, err := connectWith(ctx, c, newKeys(c, key), log, refuse)
 	if err != nil {
-		return nil, explainAbsent(c, err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return store.Verify(ctx)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/installation"
@@ -325,21 +326,25 @@ func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.Pl
 
 // connect opens the database without a check of its schema, and creates a missing SQLite file.
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	return r.connectTo(ctx, flags, create)
+	return r.connectTo(ctx, flags, create, seal.Ring{})
 }
 
 // connectExisting is connect for read-only commands: a missing file is an error.
 func (r root) connectExisting(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	return r.connectTo(ctx, flags, refuse)
+	return r.connectTo(ctx, flags, refuse, seal.Ring{})
 }
 
-func (r root) connectTo(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent) (*gormstore.Store, error) {
+func (r root) connectTo(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent, keys seal.Ring) (*gormstore.Store, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return nil, err
 	}
-	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
-	config.MustExist = absent == refuse
+	return connectWith(ctx, c, keys, newLogger(c, r.streams.Err, r.level), absent)
+}
+
+func connectWith(ctx context.Context, c configs.Config, keys seal.Ring, log *slog.Logger, absent ifAbsent) (*gormstore.Store, error) {
+	config := storeConfig(c, systemClock{}, log)
+	config.Keys, config.MustExist = keys, absent == refuse
 	store, err := gormstore.Connect(ctx, config)
 	return store, explainAbsent(c, err)
 }

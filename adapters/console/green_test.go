@@ -24,20 +24,7 @@ var green = regexp.MustCompile(`class="(?:state (?:open|sent|done|active)|notice
 // ends claims every due delivery and records these outcomes in turn.
 func (f *fixture) ends(outcomes ...deliveries.Outcome) {
 	f.Helper()
-	f.expand()
-	queue := f.store.Queue()
-	due, err := queue.Due(f.Context())
-	require.NoError(f, err)
-	require.Len(f, due, 1)
-	jobs, err := queue.Claim(f.Context(), due[0].Channel, "test", 1000, time.Hour)
-	require.NoError(f, err)
-	all := make([]deliveries.Outcome, len(jobs))
-	for i, j := range jobs {
-		all[i] = outcomes[i%len(outcomes)]
-		all[i].ID = j.ID
-	}
-	_, err = queue.Record(f.Context(), "test", all)
-	require.NoError(f, err)
+	f.records(func(n int, _ deliveries.Job) deliveries.Outcome { return outcomes[n%len(outcomes)] })
 }
 
 // mail returns the mail channel of acme.

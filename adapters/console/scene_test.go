@@ -242,32 +242,36 @@ func (f *fixture) addToList(usernames ...string) {
 	})
 }
 
-// fails makes every delivery of an occurrence fail permanently.
-func (f *fixture) fails(id events.OccurrenceID) {
+// records claims every due delivery and records the outcomes that a function chooses.
+func (f *fixture) records(outcome func(n int, j deliveries.Job) deliveries.Outcome) {
 	f.Helper()
+	f.expand()
 	queue := f.store.Queue()
-	for {
-		if _, err := queue.Expand(f.Context(), 1000); err != nil {
-			require.ErrorIs(f, err, deliveries.ErrNothingToDo)
-			break
-		}
-	}
 	due, err := queue.Due(f.Context())
 	require.NoError(f, err)
 	require.Len(f, due, 1)
 	jobs, err := queue.Claim(f.Context(), due[0].Channel, "test", 1000, time.Hour)
 	require.NoError(f, err)
-	var outcomes []deliveries.Outcome
-	for _, j := range jobs {
-		o := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
+	outcomes := make([]deliveries.Outcome, len(jobs))
+	for n, j := range jobs {
+		outcomes[n] = outcome(n, j)
+		outcomes[n].ID = j.ID
+	}
+	_, err = queue.Record(f.Context(), "test", outcomes)
+	require.NoError(f, err)
+}
+
+// fails makes every delivery of an occurrence fail permanently.
+func (f *fixture) fails(id events.OccurrenceID) {
+	f.Helper()
+	f.records(func(_ int, j deliveries.Job) deliveries.Outcome {
+		o := deliveries.Outcome{State: deliveries.Sent, Attempts: 1}
 		if j.Occurrence == id {
 			o.State, o.Error = deliveries.Failed, "the mailbox is <full>"
 			if strings.HasPrefix(j.Address, "gone") {
 				o.Error = "no mailbox " + j.Address
 			}
 		}
-		outcomes = append(outcomes, o)
-	}
-	_, err = queue.Record(f.Context(), "test", outcomes)
-	require.NoError(f, err)
+		return o
+	})
 }

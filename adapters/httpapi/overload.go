@@ -103,9 +103,9 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	}
 	text, counted := make([]byte, 0, size), max(0, int(announced))
 	count := func(header http.Header) error {
-		more := len(text) - counted
-		counted = max(counted, len(text))
-		return c.api.guard.countBody(c.key, max(0, more), header)
+		more := max(0, len(text)-counted)
+		counted += more
+		return c.api.guard.countBody(c.key, more, header)
 	}
 	for {
 		if len(text) == cap(text) {
@@ -170,6 +170,9 @@ func (b *memoryBudget) reserve(r *reservation, org string, bytes int64) bool {
 
 // release releases the memory of a body.
 func (b *memoryBudget) release(r *reservation) {
+	if r.bytes == 0 { // Most calls reserve none.
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left += r.bytes

@@ -129,8 +129,11 @@ func (f *Fields) AddAs(cause error, name, format string, args ...any) {
 
 // Append records a mistake in a field that has none yet. Addf looks for the field first, which is
 // too slow for thousands of them.
-func (f *Fields) Append(name, format string, args ...any) {
-	*f = append(*f, FieldErrors{Name: name, Messages: []string{fmt.Sprintf(format, args...)}})
+func (f *Fields) Append(name, format string, args ...any) { f.AppendAs(nil, name, format, args...) }
+
+// AppendAs is Append for a mistake that is known by a sentinel.
+func (f *Fields) AppendAs(cause error, name, format string, args ...any) {
+	*f = append(*f, FieldErrors{Name: name, Messages: []string{fmt.Sprintf(format, args...)}, Cause: cause})
 }
 
 // Add records err against a field: its own fields when it has some (below the name), else its
