@@ -376,6 +376,6 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 // users who are added together are indexed together.
 const indexerPoll = time.Second
 
-func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer *tracing.Tracer) *indexer.Indexer {
-	return indexer.New(store, clock, log, dog, tracer, indexerPoll)
+func newIndexer(store ports.Store, clock ports.Clock, dog *watchdog.Watchdog, tracer *tracing.Tracer) *indexer.Indexer {
+	return indexer.New(store, clock, dog, tracer, indexerPoll)
 }

@@ -98,7 +98,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	worker := newWorker(c, self, guard, stateCache, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
-	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
+	indexer := newIndexer(guard, wiringSystemClock, watchdogWatchdog, tracer)
 	workers := newWorkers(c)
 	users := app.NewUsers(guard, workers)
 	defaults := newDefaults(c)
@@ -252,7 +252,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	worker := newWorker(c, self, guard, stateCache, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
-	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
+	indexer := newIndexer(guard, wiringSystemClock, watchdogWatchdog, tracer)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringEndpoint, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()

@@ -23,8 +23,8 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
 		loop.Tick()
 		n, err := w.schedule(ctx)
-		if err != nil && ctx.Err() == nil {
-			w.log.Error("scheduled occurrences could not be started", "error", err)
+		if ctx.Err() == nil {
+			loop.Result("scheduled occurrences could not be started", err)
 		}
 		if n > 0 {
 			notify(w.expand)

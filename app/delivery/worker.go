@@ -179,10 +179,10 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 	for ctx.Err() == nil {
 		loop.Tick()
 		skew, err := w.queue.Heartbeat(ctx, p)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			w.log.Warn("the worker's heartbeat could not be recorded", "error", err)
-		case err == nil:
+		if ctx.Err() == nil {
+			loop.Result("the worker's heartbeat could not be recorded", err)
+		}
+		if err == nil {
 			w.reportSkew(p.Skew, skew)
 			p.Skew = skew
 			w.skew.Store(int64(skew))
@@ -241,13 +241,17 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
 			notify(w.claim)
 		}
-		switch {
-		case err == nil:
+		nothing := errors.Is(err, deliveries.ErrNothingToDo)
+		if nothing {
+			err = nil
+		}
+		if ctx.Err() == nil {
+			loop.Result("an occurrence could not be expanded", err)
+		}
+		if err == nil && !nothing {
 			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
 			w.set.Meter.Expanded(done)
 			continue
-		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
-			w.log.Error("an occurrence could not be expanded", "error", err)
 		}
 		loop.Pause(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, w.expand)
@@ -303,8 +307,8 @@ func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 		loop.Tick()
 		wait, began := w.set.Poll, w.clock.Now()
 		due, err := w.queue.Due(ctx)
-		if err != nil && ctx.Err() == nil {
-			w.log.Error("the queue could not be read", "error", err)
+		if ctx.Err() == nil {
+			loop.Result("the queue could not be read", err)
 		}
 		now := w.clock.Now()
 		for _, d := range due {

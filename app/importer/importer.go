@@ -93,12 +93,16 @@ func (i *Importer) workLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
 		loop.Tick()
 		job, org, err := i.claim(ctx)
-		switch {
-		case err == nil:
+		nothing := errors.Is(err, imports.ErrNothingToDo) || errors.Is(err, imports.ErrTaken) || errors.Is(err, installation.ErrReadOnly)
+		if nothing {
+			err = nil
+		}
+		if ctx.Err() == nil {
+			loop.Result("no import could be claimed", err)
+		}
+		if err == nil && !nothing {
 			i.work(ctx, job, org, loop)
 			continue
-		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && !errors.Is(err, installation.ErrReadOnly) && ctx.Err() == nil:
-			i.log.Error("no import could be claimed", "error", err)
 		}
 		loop.Pause(i.set.Poll)
 		pace.Pause(ctx, i.set.Poll, nil)

@@ -4,7 +4,6 @@ package indexer
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/tocsin/tocsin/app/pace"
@@ -37,15 +36,14 @@ const (
 type Indexer struct {
 	store    ports.Store
 	clock    ports.Clock
-	log      *slog.Logger
 	watchdog *watchdog.Watchdog
 	tracer   ports.Tracer
 	poll     time.Duration
 }
 
 // New returns an indexer that asks the store for work every poll.
-func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer ports.Tracer, poll time.Duration) *Indexer {
-	return &Indexer{store: store, clock: clock, log: log, watchdog: dog, tracer: tracer, poll: poll}
+func New(store ports.Store, clock ports.Clock, dog *watchdog.Watchdog, tracer ports.Tracer, poll time.Duration) *Indexer {
+	return &Indexer{store: store, clock: clock, watchdog: dog, tracer: tracer, poll: poll}
 }
 
 // Run works until ctx ends.
@@ -64,8 +62,8 @@ func (i *Indexer) loop(ctx context.Context, loop *watchdog.Loop) {
 			pacing, most = &shareBeside, addedBatchSize
 		}
 		n, now, err := i.index(ctx, &last, most)
-		if err != nil && ctx.Err() == nil {
-			i.log.Error("users could not be indexed for the search", "error", err)
+		if ctx.Err() == nil {
+			loop.Result("users could not be indexed for the search", err)
 		}
 		if err == nil && n > 0 {
 			if now != latest {

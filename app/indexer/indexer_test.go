@@ -49,7 +49,7 @@ func TestIndexesWhatWaits(t *testing.T) {
 			for range 2 {
 				log := slog.New(slog.DiscardHandler)
 				running.Go(func() {
-					indexer.New(s, clocks.Wall{}, log, watchdog.New(clocks.Wall{}, log), ports.Untraced{}, time.Millisecond).Run(ctx)
+					indexer.New(s, clocks.Wall{}, watchdog.New(clocks.Wall{}, log), ports.Untraced{}, time.Millisecond).Run(ctx)
 				})
 			}
 			waiting := func() (n int) {

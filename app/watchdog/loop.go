@@ -16,7 +16,19 @@ type monitor struct {
 	ticked   time.Time
 	stalled  bool
 	restarts int
+	failure  failure
 }
+
+// failure is a row of turns that failed.
+type failure struct {
+	turns  int
+	since  time.Time
+	text   string    // the latest error that was logged
+	logged time.Time // when it was logged
+}
+
+// failureInterval is how often an error that occurs turn after turn is logged.
+const failureInterval = time.Minute
 
 // Loop is how one run of a loop reports its turns. Reports of a run that was given up do not count.
 type Loop struct {
@@ -53,6 +65,29 @@ func (l *Loop) Pause(pause time.Duration) { l.report(l.monitor.watchdog.clock.No
 
 // Idle reports that a turn has ended, and that the next one begins when there is work.
 func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
+
+// Result reports how the work of a turn ended. It logs an error that differs from the one before,
+// and otherwise one in failureInterval; and when a turn succeeds again. What says what failed.
+func (l *Loop) Result(what string, err error) {
+	m := l.monitor
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, f := m.watchdog.clock.Now(), &m.failure
+	if err == nil {
+		if f.turns > 0 && !f.logged.Before(f.since) {
+			m.watchdog.log.Info("a background loop works again", "loop", m.name, "failing_since", f.since.UTC(), "failures", f.turns)
+		}
+		f.turns = 0
+		return
+	}
+	if f.turns++; f.turns == 1 {
+		f.since = now
+	}
+	if text := err.Error(); f.text != text || now.Sub(f.logged) >= failureInterval {
+		f.text, f.logged = text, now
+		m.watchdog.log.Error(what, "error", err, "loop", m.name, "failing_since", f.since.UTC(), "failures", f.turns)
+	}
+}
 
 // End reports that the loop has ended. Only a loop that the watchdog does not run calls it.
 func (l *Loop) End() { l.monitor.watchdog.forget(l.monitor) }

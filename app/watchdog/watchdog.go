@@ -1,5 +1,5 @@
 // Package watchdog detects background loops that stall, reports them, and restarts them. It knows
-// names and times, and nothing about the work.
+// names and times, and of the work only whether it fails.
 package watchdog
 
 import (

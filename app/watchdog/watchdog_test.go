@@ -3,6 +3,7 @@ package watchdog_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -191,6 +192,46 @@ func TestWatch(t *testing.T) {
 		assert.Equal(t, 2, s.said("is stuck"))
 		assert.Equal(t, 2, s.said("runs again"))
 		turns.End()
+	})
+}
+
+// TestResult checks that an error that lasts is logged once a minute, and its end once.
+func TestResult(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, _ context.Context, s *scene) {
+		turns := s.dog.Watch("send")
+		defer turns.End()
+		const what = "the queue could not be read"
+		away := errors.New("the database is away")
+		fails := func(err error, times int) {
+			for range times {
+				turns.Tick()
+				turns.Result(what, err)
+				let(time.Second)
+			}
+		}
+		fails(nil, 10)
+		assert.Empty(t, s.logged())
+		since := time.Now().UTC()
+		fails(away, 60)
+		assert.Equal(t, 1, s.said(what))
+		fails(away, 60)
+		assert.Equal(t, 2, s.said(what))
+		assert.Contains(t, s.logged(), "failures=61")
+		fails(errors.New("the disk is full"), 60)
+		assert.Equal(t, 3, s.said(what), "it is another error")
+		assert.Equal(t, 1, s.said("the disk is full"))
+		fails(nil, 10)
+		assert.Equal(t, 1, s.said("works again"))
+		assert.Contains(t, s.logged(), `msg="a background loop works again" loop=send failing_since=`+since.Format("2006-01-02T15:04:05.000Z07:00")+" failures=180")
+
+		fails(away, 1)
+		for range 20 {
+			fails(nil, 1)
+			fails(away, 1)
+		}
+		assert.Equal(t, 4, s.said(what), "an error that comes and goes is logged once a minute, too")
+		assert.Equal(t, 2, s.said("works again"), "once for each logged error")
 	})
 }
 
