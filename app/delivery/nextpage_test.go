@@ -26,17 +26,17 @@ func TestNextPage(t *testing.T) {
 		took          time.Duration
 		want          int
 	}{
-		{"as long as it should", 4_000, 4_000, 75 * time.Millisecond, 4_000},
-		{"a little quicker", 4_000, 4_000, 60 * time.Millisecond, 5_000},
+		{"as long as it should", 4_000, 4_000, 50 * time.Millisecond, 4_000},
+		{"a little quicker", 4_000, 4_000, 40 * time.Millisecond, 5_000},
 		{"much quicker grows by a half", 4_000, 4_000, 5 * time.Millisecond, 6_000},
 		{"never beyond the largest", 8_000, 8_000, 5 * time.Millisecond, largestPage},
-		{"the largest stays", largestPage, largestPage, 75 * time.Millisecond, largestPage},
-		{"a little slower", 4_000, 4_000, 80 * time.Millisecond, 3_750},
-		{"a single slow page costs a quarter", 4_000, 4_000, 150 * time.Millisecond, 3_000},
-		{"much too slow shrinks in proportion", 8_000, 8_000, 300 * time.Millisecond, 2_000},
+		{"the largest stays", largestPage, largestPage, 50 * time.Millisecond, largestPage},
+		{"a little slower", 4_000, 4_000, 64 * time.Millisecond, 3_125},
+		{"a single slow page costs a quarter", 4_000, 4_000, 100 * time.Millisecond, 3_000},
+		{"much too slow shrinks in proportion", 8_000, 8_000, 200 * time.Millisecond, 2_000},
 		{"never below the smallest", largestPage, largestPage, 10 * time.Second, smallestPage},
 		{"the smallest stays", smallestPage, smallestPage, 10 * time.Second, smallestPage},
-		{"the last page of an occurrence counts by its rows", 8_000, 2_000, 75 * time.Millisecond, 6_000},
+		{"the last page of an occurrence counts by its rows", 8_000, 2_000, 50 * time.Millisecond, 6_000},
 		{"few rows say nothing", 8_000, 499, 10 * time.Second, 8_000},
 		{"enough rows say something", 8_000, 500, 10 * time.Second, smallestPage},
 		{"no time says nothing", 4_000, 4_000, 0, 4_000},
@@ -63,7 +63,7 @@ func TestNextPage(t *testing.T) {
 				t.Fatalf("a page of %d", size)
 			}
 		}
-		fits := max(smallestPage, min(largestPage, int((75*time.Millisecond-own)*time.Duration(rate)/time.Second)))
+		fits := max(smallestPage, min(largestPage, int((50*time.Millisecond-own)*time.Duration(rate)/time.Second)))
 		if float64(size) < 0.9*float64(fits) {
 			t.Fatalf("pages of %d where %d fit", size, fits)
 		}

@@ -55,7 +55,10 @@ type Settings struct {
 const (
 	expansionPage = 10_000 // at most
 	expansionMin  = 1_000
-	expansionTime = 75 * time.Millisecond
+	expansionTime = 50 * time.Millisecond
+	// expansionRest is the pause between small occurrences and the next page. Their messages are
+	// claimed in it: on SQLite a claim would wait for the page.
+	expansionRest = 5 * time.Millisecond
 )
 
 // nextPage returns the size of the next page, after a page of size recipients whose written
@@ -230,6 +233,7 @@ func (w *Worker) notifyLoop(ctx context.Context, loop *watchdog.Loop) {
 // expandLoop expands triggered occurrences until ctx ends. It notifies the senders of the channels
 // that got deliveries, if they are known. The senders work until senderCtx ends.
 func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
+	afterPage := false
 	for size := expansionMin; ctx.Err() == nil; {
 		loop.Tick()
 		began := w.clock.Now()
@@ -251,6 +255,11 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 		if err == nil && !nothing {
 			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
 			w.set.Meter.Expanded(done)
+			small := len(done.Due) > 0
+			if small && afterPage {
+				pace.Pause(ctx, expansionRest, nil)
+			}
+			afterPage = !small
 			continue
 		}
 		loop.Pause(w.set.Poll)

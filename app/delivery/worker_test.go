@@ -74,6 +74,40 @@ func TestWorkerSendsWhatItExpanded(t *testing.T) {
 	})
 }
 
+// expansionTimes is a queue that records when expansions ended.
+type expansionTimes struct {
+	*fakeQueue
+	at []time.Time
+}
+
+func (q *expansionTimes) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+	done, err := q.fakeQueue.Expand(ctx, limit)
+	if err == nil {
+		q.at = append(q.at, time.Now())
+	}
+	return done, err
+}
+
+// TestClaimsBetweenPages checks that the messages of small occurrences are claimed before the next
+// page of a large one, and that nothing else waits.
+func TestClaimsBetweenPages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &expansionTimes{fakeQueue: newFakeQueue(0, nil)}
+		page := deliveries.Expansion{Deliveries: 5_000}
+		set := deliveries.Expansion{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Done: true}
+		q.expansions = []deliveries.Expansion{page, page, set, set, page, set, page}
+		began := time.Now()
+		work(t, q, fakeDriver{}, plainComposer{}, settings(), func() { let(time.Second) })
+		var after []time.Duration
+		for _, at := range q.at {
+			after = append(after, at.Sub(began).Round(time.Millisecond))
+		}
+		rest := 5 * time.Millisecond
+		require.Equal(t, []time.Duration{0, 0, 0, rest, rest, rest, 2 * rest}, after)
+	})
+}
+
 // TestWorkerNotifiesAfterExpansion is about notifications, which may be about an occurrence or
 // about a delivery.
 func TestWorkerNotifiesAfterExpansion(t *testing.T) {
