@@ -56,7 +56,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 		return nil, err
 	}
 	pauses, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
-		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor)))
+		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor-channels.RampUpFor)))
 	until := map[channels.ID]time.Time{}
 	for _, r := range pauses {
 		if r.UntilAt.After(until[r.ChannelID]) {

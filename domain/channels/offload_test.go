@@ -115,14 +115,15 @@ func TestWhoMayRelieve(t *testing.T) {
 		change func(*channels.Member)
 		room   int
 	}{
-		"OneThatWorks":     {func(*channels.Member) {}, 32},
-		"NotAnInactiveOne": {func(m *channels.Member) { m.Active = false }, 0},
-		"NotAPausedOne":    {func(m *channels.Member) { m.Until = now.Add(time.Second) }, 0},
-		"NotOneOnTrial":    {func(m *channels.Member) { m.Until = now.Add(time.Second - channels.TrialFor) }, 0},
-		"OneAfterItsTrial": {func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor) }, 32},
-		"NotOneUsedUp":     {func(m *channels.Member) { m.UsedUp = now.Add(time.Hour) }, 0},
-		"NotASpareOne":     {func(m *channels.Member) { m.Weight = 0 }, 0},
-		"OneThatReturns":   {func(m *channels.Member) { m.Recovered = now }, 3},
+		"OneThatWorks":       {func(*channels.Member) {}, 32},
+		"NotAnInactiveOne":   {func(m *channels.Member) { m.Active = false }, 0},
+		"NotAPausedOne":      {func(m *channels.Member) { m.Until = now.Add(time.Second) }, 0},
+		"NotOneOnTrial":      {func(m *channels.Member) { m.Until = now.Add(time.Second - channels.TrialFor) }, 0},
+		"OneAfterItsTrial":   {func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor) }, 3},
+		"OneThatHasReturned": {func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor - channels.RampUpFor) }, 32},
+		"NotOneUsedUp":       {func(m *channels.Member) { m.UsedUp = now.Add(time.Hour) }, 0},
+		"NotASpareOne":       {func(m *channels.Member) { m.Weight = 0 }, 0},
+		"OneThatReturns":     {func(m *channels.Member) { m.Recovered = now }, 3},
 		"OneThatFails": {func(m *channels.Member) {
 			m.Quality = answering(now, 200, 2, time.Second).With(false, time.Second, now)
 		}, 17},

@@ -32,7 +32,9 @@ func TestPoolHealth(t *testing.T) {
 		"Paused":    {with(func(m *channels.Member) { m.Until = now.Add(time.Second) }), channels.MemberPaused, 0},
 		"OnTrial":   {with(func(m *channels.Member) { m.Until = now }), channels.MemberOnTrial, 2},
 		"Returning": {with(func(m *channels.Member) { m.Recovered = now.Add(-channels.RampUpFor / 2) }), channels.MemberReturning, 33},
-		"Forgotten": {with(func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor) }), channels.MemberWorks, 50},
+		"NewDay":    {with(func(m *channels.Member) { m.UsedUp = now.Add(-channels.RampUpFor / 2) }), channels.MemberReturning, 33},
+		"Tried":     {with(func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor) }), channels.MemberReturning, 9},
+		"Forgotten": {with(func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor - channels.RampUpFor) }), channels.MemberWorks, 50},
 		"Reduced":   {with(func(m *channels.Member) { m.Quality = answering(now.Add(-2*time.Second), 100, 2, time.Second) }), channels.MemberReduced, 36},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ const (
 
 // The shares of a member that is not well.
 const (
-	// TrialFor is how long after its pause a member stays on trial without any answer. Then it
-	// counts as working.
+	// TrialFor is how long after its pause a member stays on trial without any answer. Then its
+	// share grows, as that of one that works again.
 	TrialFor = 2 * time.Minute
 	// trialShare is the part of its weight that a member has while it is on trial.
 	trialShare = 0.02
@@ -110,6 +110,20 @@ type Member struct {
 // Paused reports whether its outage or its used-up quota forbids attempts now.
 func (m Member) Paused(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
 
+// recovered returns when the member began to work again: when an instance found that it works, when
+// a new day or month of its quota began, or when the trial after a pause was over, if the instance
+// that had paused it is gone.
+func (m Member) recovered() time.Time {
+	at := m.Recovered
+	if m.UsedUp.After(at) {
+		at = m.UsedUp
+	}
+	if tried := m.Until.Add(TrialFor); tried.After(at) {
+		at = tried
+	}
+	return at
+}
+
 // state returns the state of the member without regard to its quality.
 func (m Member) state(now time.Time) MemberState {
 	switch {
@@ -123,7 +137,7 @@ func (m Member) state(now time.Time) MemberState {
 		return MemberStandby
 	case now.Before(m.Until.Add(TrialFor)):
 		return MemberOnTrial
-	case now.Before(m.Recovered.Add(RampUpFor)):
+	case now.Before(m.recovered().Add(RampUpFor)):
 		return MemberReturning
 	}
 	return MemberWorks
@@ -136,7 +150,7 @@ func (m Member) share(now time.Time) float64 {
 	case MemberOnTrial:
 		return weight * trialShare
 	case MemberReturning:
-		return weight * max(rampUpShare, now.Sub(m.Recovered).Seconds()/RampUpFor.Seconds())
+		return weight * max(rampUpShare, now.Sub(m.recovered()).Seconds()/RampUpFor.Seconds())
 	case MemberWorks, MemberReduced:
 		return weight
 	case MemberStandby, MemberInactive, MemberUsedUp, MemberPaused:

@@ -26,11 +26,12 @@ func TestRanges(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	a, b := channels.Member{ID: 1, Weight: 80, Active: true}, channels.Member{ID: 2, Weight: 20, Active: true}
 	spare := channels.Member{ID: 3, Active: true}
-	inactive, paused, trial, forgotten, back, half := a, a, a, a, a, a
+	inactive, paused, trial, tried, forgotten, back, half := a, a, a, a, a, a, a
 	inactive.Active = false
 	paused.Until = now.Add(time.Second)
 	trial.Until = now.Add(-time.Second)
-	forgotten.Until = now.Add(-channels.TrialFor)
+	tried.Until = now.Add(-channels.TrialFor)
+	forgotten.Until = tried.Until.Add(-channels.RampUpFor)
 	back.Recovered = now
 	half.Recovered = now.Add(-channels.RampUpFor / 2)
 	away := b
@@ -45,6 +46,7 @@ func TestRanges(t *testing.T) {
 		"AnInactiveOneHasNone":       {[]channels.Member{inactive, b}, 0, map[channels.ID]int{2: 100}},
 		"APausedOneHasNone":          {[]channels.Member{paused, b}, 0, map[channels.ID]int{2: 100}},
 		"OneOnTrialHasLittle":        {[]channels.Member{trial, b}, 0, map[channels.ID]int{1: 7, 2: 93}},
+		"AfterItsTrialItBegins":      {[]channels.Member{tried, b}, 0, map[channels.ID]int{1: 29, 2: 71}},
 		"AfterAWhileItCountsAsWell":  {[]channels.Member{forgotten, b}, 0, map[channels.ID]int{1: 80, 2: 20}},
 		"OneThatReturnsBegins":       {[]channels.Member{back, b}, 0, map[channels.ID]int{1: 29, 2: 71}},
 		"AndHasMoreSoon":             {[]channels.Member{half, b}, 0, map[channels.ID]int{1: 67, 2: 33}},

@@ -147,6 +147,11 @@ func poolCases() cases {
 			w.expand(t, 1_000)
 			assert.InDelta(t, 100, w.through(t, o)["Mail"], 60)
 		},
+		"MemberOfAnInstanceThatIsGoneRampsUp": func(t *testing.T, w *world) {
+			all := w.pooled(t, 50, 50)
+			w.down(t, all[0], -channels.TrialFor-channels.RampUpFor/2)
+			assert.InDelta(t, 333, w.through(t, w.waiting(t, 1_000))["Mail"], 80)
+		},
 		"OthersTakeOverFromAnInactiveMember": func(t *testing.T, w *world) {
 			all := w.pooled(t, 80, 20)
 			all[0].Active = false
