@@ -61,8 +61,8 @@ type ChannelWait struct {
 	channel channels.ID
 }
 
-// blocks reports whether nothing is sent until something else has changed, so that the rate so far
-// does not predict the end.
+// blocks reports whether nothing is sent until something else has changed, so that the present
+// rate does not predict the end.
 func (w ChannelWait) blocks() bool {
 	return w.For == deliveries.ForRelease || w.For == deliveries.ForQuota || w.For == deliveries.ForChannel || w.For == deliveries.ForLimit && !w.Until.IsZero()
 }

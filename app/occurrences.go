@@ -92,7 +92,9 @@ type OccurrenceReport struct {
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
 	Waits      []ChannelWait // what it waits for, judged by the first of its open deliveries
-	// Expected is when its last delivery will be over at the rate so far; zero: unknown.
+	// PerSecond is how many of its deliveries end in a second at the present rate; 0: unknown.
+	PerSecond float64
+	// Expected is when its last delivery will have ended at this rate; zero: unknown.
 	Expected time.Time
 }
 
@@ -111,8 +113,17 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if r.Waits, err = o.waits(ctx, tx, r); err != nil {
 			return r, err
 		}
+		if r.State != Delivering && r.State != Expanding {
+			return r, nil
+		}
+		recent, err := tx.Deliveries().Recent(ctx, found)
+		if err != nil {
+			return r, err
+		}
+		now := o.clock.Now()
+		r.PerSecond = deliveries.Rate(found, r.Counts, recent, now)
 		if r.State == Delivering && !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
-			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
+			r.Expected = deliveries.ExpectedEnd(r.Counts, r.PerSecond, now)
 		}
 		return r, nil
 	})

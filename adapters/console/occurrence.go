@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
@@ -43,7 +42,7 @@ type progressView struct {
 	Total    int // deliveries created so far
 	Finished int // deliveries that are final
 	Shares   []share
-	Rate     words.Phrase // of finished deliveries; empty: unknown
+	Rate     words.Phrase // at which deliveries end; empty: unknown
 }
 
 type stateCount struct {
@@ -162,20 +161,20 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	}
 	v.Shares = sharesOf(v.Counts)
 	if v.Live() {
-		v.Rate = rate(v.Finished, c.console.clock.Now().Sub(v.Occurrence.Begin()))
+		v.Rate = rate(v.PerSecond)
 	}
 	return v, err
 }
 
-// rate returns the number of finished deliveries per second or per minute.
-func rate(over int, in time.Duration) words.Phrase {
-	switch seconds := in.Seconds(); {
-	case over == 0 || seconds <= 0:
+// rate returns a rate per second or per minute, and nothing for an unknown one.
+func rate(perSecond float64) words.Phrase {
+	switch {
+	case perSecond <= 0:
 		return nil
-	case float64(over) >= seconds:
-		return words.Of("%d per second", int(float64(over)/seconds))
+	case perSecond >= 1:
+		return words.Of("%d per second", int(perSecond))
 	default:
-		return words.Of("%d per minute", int(max(1, float64(over)*60/seconds)))
+		return words.Of("%d per minute", int(max(1, perSecond*60)))
 	}
 }
 

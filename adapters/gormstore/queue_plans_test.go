@@ -289,6 +289,7 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 	for _, ask := range []func() error{
 		func() error { _, err := repo.Occurrence(ctx, p.app, o.ID); return err },
 		func() error { _, err := repo.Counts(ctx, o); return err },
+		func() error { _, err := repo.Recent(ctx, o); return err },
 		func() error { _, err := repo.List(ctx, o, "", 0, 10); return err },
 		func() error {
 			_, err := tx.Statistics().Hours(ctx, o.Organization, o.Created, o.Created.Add(time.Hour))

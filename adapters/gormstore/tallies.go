@@ -147,8 +147,51 @@ func (t tx) saveTallies(ctx context.Context, c counterChanges) error {
 	return t.db(deferred(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
 		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
 		FROM (@rows ) AS r `+t.dialect.joinByID("occurrences", "o", "id, organization_id", "r.occurrence")+` WHERE TRUE ORDER BY o.id
-		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", "),
-		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...)}).Error
+		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", ")+", "+recentChanges,
+		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...),
+			"now": t.now().Unix(), "older": t.now().Add(-recentPeriod).Unix(), "enough": recentEnough}).Error
+}
+
+// A period of the recent rate of an occurrence lasts at least recentPeriod, and until recentEnough
+// deliveries have ended in it.
+const (
+	recentPeriod = time.Minute
+	recentEnough = 10
+)
+
+// recentChanges are the changes of a tally that keep its recent rate: how many deliveries ended in
+// the present period, and in the one before. The first unit that records outcomes begins none, so
+// that an occurrence of one message has none.
+var recentChanges = func() string {
+	const (
+		ended  = "excluded.sent + excluded.failed"
+		counts = "(" + ended + " > 0 AND occurrence_tallies.sent + occurrence_tallies.failed > 0)"
+		ends   = "(" + counts + " AND (occurrence_tallies.recent_since IS NULL OR " +
+			"occurrence_tallies.recent_since <= @older AND occurrence_tallies.recent_ended >= @enough ))"
+	)
+	change := func(column, whenEnds, otherwise string) string {
+		return column + " = CASE WHEN " + ends + " THEN " + whenEnds + " ELSE " + otherwise + " END"
+	}
+	return strings.Join([]string{
+		change("earlier_since", "occurrence_tallies.recent_since", "occurrence_tallies.earlier_since"),
+		change("earlier_ended", "occurrence_tallies.recent_ended + "+ended, "occurrence_tallies.earlier_ended"),
+		change("recent_since", "CAST(@now AS BIGINT)", "occurrence_tallies.recent_since"),
+		change("recent_ended", "0", "occurrence_tallies.recent_ended + CASE WHEN "+counts+" THEN "+ended+" ELSE 0 END"),
+	}, ", ")
+}()
+
+// throughputRow is the recent rate in a part of a tally.
+type throughputRow struct {
+	Since int64
+	Ended int
+}
+
+func (r deliveryRepo) Recent(ctx context.Context, o events.Occurrence) ([]deliveries.Throughput, error) {
+	rows, err := rowsOf[throughputRow](r.db(ctx).Raw(`SELECT COALESCE(earlier_since, recent_since) AS since, COALESCE(earlier_ended, 0) + recent_ended AS ended
+		FROM occurrence_tallies WHERE occurrence_id = `+occurrenceID+` AND recent_since IS NOT NULL`, occurrenceParams(o)))
+	return mapped(rows, func(row throughputRow) deliveries.Throughput {
+		return deliveries.Throughput{Since: time.Unix(row.Since, 0), Ended: row.Ended}
+	}), err
 }
 
 func (t tx) saveHours(ctx context.Context, c counterChanges) error {

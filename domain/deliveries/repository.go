@@ -160,6 +160,9 @@ type Repository interface {
 	LocateDelivery(ctx context.Context, id ID) (Delivery, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
+	// Recent returns how many deliveries of the occurrence ended lately, by worker; nothing until
+	// a second set of outcomes is recorded.
+	Recent(ctx context.Context, o events.Occurrence) ([]Throughput, error)
 	// CountsOf returns Counts for the occurrences of the application with these ids, without those
 	// that have no deliveries.
 	CountsOf(ctx context.Context, a applications.Application, ids []events.OccurrenceID) (map[events.OccurrenceID]map[State]int, error)

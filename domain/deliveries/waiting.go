@@ -98,22 +98,46 @@ func (d Delivery) notBefore(w Waiting, now time.Time) Waiting {
 // MaxAheadCounted is the limit for counting the messages before an occurrence.
 const MaxAheadCounted = 10_000
 
-// ExpectedEnd returns when the last delivery of an occurrence will be finished, if the open ones
-// take as long each as the finished ones did; zero when none is finished.
-func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.Time {
-	var open, over int
+// Throughput is how many deliveries of an occurrence a worker sent or gave up since a recent time.
+type Throughput struct {
+	Since time.Time
+	Ended int
+}
+
+// Rate returns how many deliveries of an occurrence end in a second: recently, or on average since
+// it began while nothing is known about recent ones. It returns 0 while none has ended. Skipped
+// deliveries do not count, because most of them are skipped at once.
+func Rate(o events.Occurrence, counts map[State]int, recent []Throughput, now time.Time) (perSecond float64) {
+	for _, t := range recent {
+		perSecond += t.rate(now)
+	}
+	if perSecond > 0 || !now.After(o.Begin()) {
+		return perSecond
+	}
+	return Throughput{o.Begin(), counts[Sent] + counts[Failed]}.rate(now)
+}
+
+func (t Throughput) rate(now time.Time) float64 {
+	return float64(t.Ended) / max(now.Sub(t.Since), time.Second).Seconds()
+}
+
+// maxExpected is the limit for predicting an end.
+const maxExpected = 10 * 365 * 24 * time.Hour
+
+// ExpectedEnd returns when the last open delivery will have ended at this rate a second; zero when
+// that is unknown or none is open.
+func ExpectedEnd(counts map[State]int, perSecond float64, now time.Time) time.Time {
+	open := 0
 	for state, n := range counts {
 		if state.Open() {
 			open += n
-		} else {
-			over += n
 		}
 	}
-	begin := o.Begin()
-	if over == 0 || open == 0 || !now.After(begin) {
+	seconds := float64(open) / perSecond
+	if open == 0 || seconds > maxExpected.Seconds() { // Also without a rate.
 		return time.Time{}
 	}
-	return now.Add(time.Duration(float64(now.Sub(begin)) * float64(open) / float64(over))).Truncate(time.Second)
+	return now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 }
 
 // Words returns what it waits for, to follow "waits for".

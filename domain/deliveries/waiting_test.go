@@ -127,25 +127,52 @@ func TestFate(t *testing.T) {
 	assert.False(t, delivered)
 }
 
-func TestExpectedEnd(t *testing.T) {
+func TestRate(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	now := begin.Add(time.Minute)
-	type counts = map[deliveries.State]int
+	now := begin.Add(time.Hour)
+	lately := func(ago time.Duration, n int) deliveries.Throughput {
+		return deliveries.Throughput{Since: now.Add(-ago), Ended: n}
+	}
 	for name, c := range map[string]struct {
 		sendAt time.Time
-		counts counts
-		want   time.Time
+		counts map[deliveries.State]int
+		recent []deliveries.Throughput
+		want   float64
 	}{
-		"AsLongEachAsThoseBefore":   {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 20}, want: now.Add(2 * time.Minute)},
-		"FromTheMomentItIsToBeSent": {sendAt: begin.Add(30 * time.Second), counts: counts{deliveries.Sent: 10, deliveries.Pending: 20}, want: now.Add(time.Minute)},
-		"UnknownBeforeTheFirst":     {counts: counts{deliveries.Pending: 100}},
-		"NoneOpen":                  {counts: counts{deliveries.Sent: 100}},
+		"OnAverage":                 {counts: map[deliveries.State]int{deliveries.Sent: 3000, deliveries.Failed: 600, deliveries.Skipped: 99, deliveries.Pending: 1}, want: 1},
+		"FromTheMomentItIsToBeSent": {sendAt: begin.Add(30 * time.Minute), counts: map[deliveries.State]int{deliveries.Sent: 3600}, want: 2},
+		"Recently":                  {counts: map[deliveries.State]int{deliveries.Sent: 3600}, recent: []deliveries.Throughput{lately(time.Minute, 300), lately(2*time.Minute, 600)}, want: 10},
+		"RecentlyNone":              {counts: map[deliveries.State]int{deliveries.Sent: 3600}, recent: []deliveries.Throughput{lately(0, 0)}, want: 1},
+		"WithinASecond":             {counts: map[deliveries.State]int{deliveries.Sent: 3600}, recent: []deliveries.Throughput{lately(-time.Minute, 30)}, want: 30},
+		"BeforeItBegins":            {sendAt: now},
+		"BeforeTheFirst":            {counts: map[deliveries.State]int{deliveries.Pending: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := events.Occurrence{Created: begin, Options: events.Options{SendAt: c.sendAt}}
-			assert.Equal(t, c.want, deliveries.ExpectedEnd(o, c.counts, now))
+			assert.InDelta(t, c.want, deliveries.Rate(o, c.counts, c.recent, now), 0)
+		})
+	}
+}
+
+func TestExpectedEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	type counts = map[deliveries.State]int
+	for name, c := range map[string]struct {
+		counts    counts
+		perSecond float64
+		want      time.Time
+	}{
+		"AllOpenOnes": {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 19, deliveries.Sending: 1}, perSecond: 2, want: now.Add(time.Minute)},
+		"UnknownRate": {counts: counts{deliveries.Pending: 100}},
+		"NoneOpen":    {counts: counts{deliveries.Sent: 100}, perSecond: 1},
+		"InManyYears": {counts: counts{deliveries.Pending: 1_000_000}, perSecond: 0.000_001},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.want, deliveries.ExpectedEnd(c.counts, c.perSecond, now))
 		})
 	}
 }
