@@ -27,8 +27,11 @@ type failure struct {
 	logged time.Time // when it was logged
 }
 
-// failureInterval is how often an error that occurs turn after turn is logged.
-const failureInterval = time.Minute
+// How often errors that occur turn after turn are logged.
+const (
+	failureInterval = time.Minute      // the same one
+	failureChange   = 10 * time.Second // others: some name a connection, and differ each time
+)
 
 // Loop is how one run of a loop reports its turns. Reports of a run that was given up do not count.
 type Loop struct {
@@ -66,8 +69,9 @@ func (l *Loop) Pause(pause time.Duration) { l.report(l.monitor.watchdog.clock.No
 // Idle reports that a turn has ended, and that the next one begins when there is work.
 func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
 
-// Result reports how the work of a turn ended. It logs an error that differs from the one before,
-// and otherwise one in failureInterval; and when a turn succeeds again. What says what failed.
+// Result reports how the work of a turn ended. It logs an error that differs from the one before
+// after failureChange, and the same one after failureInterval; and when a turn succeeds again. What
+// says what failed.
 func (l *Loop) Result(what string, err error) {
 	m := l.monitor
 	m.mu.Lock()
@@ -83,7 +87,8 @@ func (l *Loop) Result(what string, err error) {
 	if f.turns++; f.turns == 1 {
 		f.since = now
 	}
-	if text := err.Error(); f.text != text || now.Sub(f.logged) >= failureInterval {
+	text, ago := err.Error(), now.Sub(f.logged)
+	if changed := f.text != text; changed && (f.turns == 1 || ago >= failureChange) || ago >= failureInterval {
 		f.text, f.logged = text, now
 		m.watchdog.log.Error(what, "error", err, "loop", m.name, "failing_since", f.since.UTC(), "failures", f.turns)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -221,16 +222,20 @@ func TestResult(t *testing.T) {
 		fails(errors.New("the disk is full"), 60)
 		assert.Equal(t, 3, s.said(what), "it is another error")
 		assert.Equal(t, 1, s.said("the disk is full"))
+		for n := range 60 {
+			fails(fmt.Errorf("connection %d was reset", n), 1)
+		}
+		assert.Equal(t, 3+6, s.said(what), "some errors differ each time")
 		fails(nil, 10)
 		assert.Equal(t, 1, s.said("works again"))
-		assert.Contains(t, s.logged(), `msg="a background loop works again" loop=send failing_since=`+since.Format("2006-01-02T15:04:05.000Z07:00")+" failures=180")
+		assert.Contains(t, s.logged(), `msg="a background loop works again" loop=send failing_since=`+since.Format("2006-01-02T15:04:05.000Z07:00")+" failures=240")
 
 		fails(away, 1)
 		for range 20 {
 			fails(nil, 1)
 			fails(away, 1)
 		}
-		assert.Equal(t, 4, s.said(what), "an error that comes and goes is logged once a minute, too")
+		assert.Equal(t, 3+6+1, s.said(what), "an error that comes and goes is logged once a minute, too")
 		assert.Equal(t, 2, s.said("works again"), "once for each logged error")
 	})
 }
