@@ -92,7 +92,8 @@ type OccurrenceReport struct {
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
 	Waits      []ChannelWait // what it waits for, judged by the first of its open deliveries
-	// PerSecond is how many of its deliveries end in a second at the present rate; 0: unknown.
+	// PerSecond is how many of its deliveries end in a second at the present rate; 0: unknown, or
+	// it is not delivering.
 	PerSecond float64
 	// Expected is when its last delivery will have ended at this rate; zero: unknown.
 	Expected time.Time
@@ -113,7 +114,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if r.Waits, err = o.waits(ctx, tx, r); err != nil {
 			return r, err
 		}
-		if r.State != Delivering && r.State != Expanding {
+		if r.State != Delivering {
 			return r, nil
 		}
 		recent, err := tx.Deliveries().Recent(ctx, found)
@@ -122,7 +123,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		}
 		now := o.clock.Now()
 		r.PerSecond = deliveries.Rate(found, r.Counts, recent, now)
-		if r.State == Delivering && !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
+		if !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
 			r.Expected = deliveries.ExpectedEnd(r.Counts, r.PerSecond, now)
 		}
 		return r, nil

@@ -166,15 +166,17 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	return v, err
 }
 
-// rate returns a rate per second or per minute, and nothing for an unknown one.
+// rate returns a rate per second, minute or hour, and nothing for an unknown one.
 func rate(perSecond float64) words.Phrase {
 	switch {
 	case perSecond <= 0:
 		return nil
 	case perSecond >= 1:
 		return words.Of("%d per second", int(perSecond))
+	case perSecond*60 >= 1:
+		return words.Of("%d per minute", int(perSecond*60))
 	default:
-		return words.Of("%d per minute", int(max(1, perSecond*60)))
+		return words.Of("%d per hour", int(max(1, perSecond*3600)))
 	}
 }
 
