@@ -23,7 +23,7 @@ import (
 // pageOfFew is how many recipients a page has in these tests.
 const pageOfFew = 3
 
-// household is a post on Postgres with a second channel for e-mail. Its members have one address
+// household is a post with a second channel for e-mail. Its members have one address
 // each, which is on the list.
 type household struct {
 	*post

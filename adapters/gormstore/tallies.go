@@ -144,12 +144,13 @@ func (t tx) saveTallies(ctx context.Context, c counterChanges) error {
 	names := mapped(deliveries.States(), func(s deliveries.State) string { return string(s) })
 	types := mapped(names, func(n string) string { return n + " bigint" })
 	sums := mapped(names, func(n string) string { return n + " = occurrence_tallies." + n + " + excluded." + n })
+	now := t.now()
 	return t.db(deferred(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
 		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
 		FROM (@rows ) AS r `+t.dialect.joinByID("occurrences", "o", "id, organization_id", "r.occurrence")+` WHERE TRUE ORDER BY o.id
 		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", ")+", "+recentChanges,
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...),
-			"now": t.now().Unix(), "older": t.now().Add(-recentPeriod).Unix(), "enough": recentEnough}).Error
+			"now": now.Unix(), "older": now.Add(-recentPeriod).Unix(), "enough": recentEnough}).Error
 }
 
 // A period of the recent rate of an occurrence lasts at least recentPeriod, and until recentEnough

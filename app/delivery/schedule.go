@@ -23,9 +23,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
 		loop.Tick()
 		n, err := w.schedule(ctx)
-		if ctx.Err() == nil {
-			loop.Result("scheduled occurrences could not be started", err)
-		}
+		loop.Result(ctx, "scheduled occurrences could not be started", err)
 		if n > 0 {
 			notify(w.expand)
 			continue

@@ -182,9 +182,7 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 	for ctx.Err() == nil {
 		loop.Tick()
 		skew, err := w.queue.Heartbeat(ctx, p)
-		if ctx.Err() == nil {
-			loop.Result("the worker's heartbeat could not be recorded", err)
-		}
+		loop.Result(ctx, "the worker's heartbeat could not be recorded", err)
 		if err == nil {
 			w.reportSkew(p.Skew, skew)
 			p.Skew = skew
@@ -245,14 +243,8 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
 			notify(w.claim)
 		}
-		nothing := errors.Is(err, deliveries.ErrNothingToDo)
-		if nothing {
-			err = nil
-		}
-		if ctx.Err() == nil {
-			loop.Result("an occurrence could not be expanded", err)
-		}
-		if err == nil && !nothing {
+		loop.Result(ctx, "an occurrence could not be expanded", err, deliveries.ErrNothingToDo)
+		if err == nil {
 			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
 			w.set.Meter.Expanded(done)
 			small := len(done.Due) > 0
@@ -316,9 +308,7 @@ func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 		loop.Tick()
 		wait, began := w.set.Poll, w.clock.Now()
 		due, err := w.queue.Due(ctx)
-		if ctx.Err() == nil {
-			loop.Result("the queue could not be read", err)
-		}
+		loop.Result(ctx, "the queue could not be read", err)
 		now := w.clock.Now()
 		for _, d := range due {
 			if in := d.At.Sub(now); in > 0 {

@@ -93,14 +93,8 @@ func (i *Importer) workLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
 		loop.Tick()
 		job, org, err := i.claim(ctx)
-		nothing := errors.Is(err, imports.ErrNothingToDo) || errors.Is(err, imports.ErrTaken) || errors.Is(err, installation.ErrReadOnly)
-		if nothing {
-			err = nil
-		}
-		if ctx.Err() == nil {
-			loop.Result("no import could be claimed", err)
-		}
-		if err == nil && !nothing {
+		loop.Result(ctx, "no import could be claimed", err, imports.ErrNothingToDo, imports.ErrTaken, installation.ErrReadOnly)
+		if err == nil {
 			i.work(ctx, job, org, loop)
 			continue
 		}

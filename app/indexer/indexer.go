@@ -62,9 +62,7 @@ func (i *Indexer) loop(ctx context.Context, loop *watchdog.Loop) {
 			pacing, most = &shareBeside, addedBatchSize
 		}
 		n, now, err := i.index(ctx, &last, most)
-		if ctx.Err() == nil {
-			loop.Result("users could not be indexed for the search", err)
-		}
+		loop.Result(ctx, "users could not be indexed for the search", err)
 		if err == nil && n > 0 {
 			if now != latest {
 				latest, added, pacing = now, began, &shareBeside

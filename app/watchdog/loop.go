@@ -1,6 +1,9 @@
 package watchdog
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -71,8 +74,14 @@ func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
 
 // Result reports how the work of a turn ended. It logs an error that differs from the one before
 // after failureChange, and the same one after failureInterval; and when a turn succeeds again. What
-// says what failed.
-func (l *Loop) Result(what string, err error) {
+// says what failed. An expected error is no failure, and neither is one after the end of ctx.
+func (l *Loop) Result(ctx context.Context, what string, err error, expected ...error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
+		err = nil
+	}
 	m := l.monitor
 	m.mu.Lock()
 	defer m.mu.Unlock()

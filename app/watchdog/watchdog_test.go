@@ -199,19 +199,23 @@ func TestWatch(t *testing.T) {
 // TestResult checks that an error that lasts is logged once a minute, and its end once.
 func TestResult(t *testing.T) {
 	t.Parallel()
-	watched(t, func(t *testing.T, _ context.Context, s *scene) {
+	watched(t, func(t *testing.T, ctx context.Context, s *scene) {
 		turns := s.dog.Watch("send")
 		defer turns.End()
 		const what = "the queue could not be read"
-		away := errors.New("the database is away")
+		away, expected := errors.New("the database is away"), errors.New("nothing to do")
 		fails := func(err error, times int) {
 			for range times {
 				turns.Tick()
-				turns.Result(what, err)
+				turns.Result(ctx, what, err, expected)
 				let(time.Second)
 			}
 		}
 		fails(nil, 10)
+		fails(fmt.Errorf("there is %w", expected), 10)
+		ended, end := context.WithCancel(ctx)
+		end()
+		turns.Result(ended, what, away)
 		assert.Empty(t, s.logged())
 		since := time.Now().UTC()
 		fails(away, 60)
