@@ -42,7 +42,6 @@ type progressView struct {
 	Total    int // deliveries created so far
 	Finished int // deliveries that are final
 	Shares   []share
-	Rate     words.Phrase // at which deliveries end; empty: unknown
 }
 
 type stateCount struct {
@@ -84,6 +83,21 @@ func (p progressView) StateText() any {
 		return deliveries.Failed
 	}
 	return words.Of("nothing sent")
+}
+
+// Rate returns how many deliveries end in a second, a minute or an hour; nothing if that is
+// unknown.
+func (p progressView) Rate() words.Phrase {
+	switch {
+	case p.PerSecond <= 0:
+		return nil
+	case p.PerSecond >= 1:
+		return words.Of("%d per second", int(p.PerSecond))
+	case p.PerSecond*60 >= 1:
+		return words.Of("%d per minute", int(p.PerSecond*60))
+	default:
+		return words.Of("%d per hour", int(max(1, p.PerSecond*3600)))
+	}
 }
 
 // Live reports whether the progress can still change.
@@ -160,24 +174,7 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 		}
 	}
 	v.Shares = sharesOf(v.Counts)
-	if v.Live() {
-		v.Rate = rate(v.PerSecond)
-	}
 	return v, err
-}
-
-// rate returns a rate per second, minute or hour, and nothing for an unknown one.
-func rate(perSecond float64) words.Phrase {
-	switch {
-	case perSecond <= 0:
-		return nil
-	case perSecond >= 1:
-		return words.Of("%d per second", int(perSecond))
-	case perSecond*60 >= 1:
-		return words.Of("%d per minute", int(perSecond*60))
-	default:
-		return words.Of("%d per hour", int(max(1, perSecond*3600)))
-	}
 }
 
 // findDeliveries adds the page of deliveries that match the filter.
