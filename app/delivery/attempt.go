@@ -40,7 +40,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 		case parked:
 			return
 		case postponed:
-			held.finish(off.outcome(), nil)
+			held.finish(off.outcome(now, s.worker.set.Retry.For), nil)
 			return
 		case mustWait:
 			if s.limits.Shared && s.targets.full(now) {
@@ -72,10 +72,11 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 	for {
 		held.begin(j.ID)
 		answer := s.send(ctx, held, j)
-		end := s.targets.end(s.target(j), answer, s.worker.clock.Now())
+		now := s.worker.clock.Now()
+		end := s.targets.end(s.target(j), answer, now)
 		s.logHost(s.target(j), answer, end)
 		for _, off := range end.postponed {
-			held.finish(off.outcome(), nil)
+			held.finish(off.outcome(now, s.worker.set.Retry.For), nil)
 		}
 		if !end.more || !s.acquireSlot(ctx) {
 			return

@@ -65,6 +65,7 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 		span.Release("")
 	}
 	span.End(err != nil)
+	c.worker.occurrences.take(claimed)
 	fresh, done := c.classify(claimed, known, until, span.Traceparent())
 	unrecorded := c.worker.records.unrecorded()
 	for _, j := range done {
@@ -143,12 +144,14 @@ func (c *claims) waiting() (n int) {
 	return n
 }
 
-// holds reports whether a delivery stays claimed for as long as an attempt may take.
+// holds reports whether a delivery stays claimed for as long as an attempt may take. The wall clock
+// counts, too: the monotonic one stands still while the machine is suspended.
 func (c *claims) holds(id deliveries.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	spare := min(c.worker.set.SendTimeout, c.worker.set.Lease/2)
-	return c.worker.clock.Now().Add(spare).Before(c.jobs[id].until)
+	end, until := c.worker.clock.Now().Add(spare), c.jobs[id].until
+	return end.Before(until) && end.Round(0).Before(until.Round(0))
 }
 
 // trace returns the traceparent of the claim of a delivery, or "" if there is none.
@@ -223,18 +226,27 @@ func (c *claims) keepLeases(ctx context.Context) (stop func()) {
 	}
 }
 
-// renew renews the leases of the deliveries that the store still assigns to this worker.
+// renew renews the leases of the deliveries that the store still assigns to this worker. Others of
+// them have lost theirs: an attempt that has not begun will not begin.
 func (c *claims) renew(ctx context.Context) error {
 	until := c.worker.clock.Now().Add(c.worker.set.Lease)
-	renewed, err := c.worker.queue.Renew(ctx, c.worker.set.Owner, c.ids(), c.worker.set.Lease)
+	asked := c.ids()
+	renewed, err := c.worker.queue.Renew(ctx, c.worker.set.Owner, asked, c.worker.set.Lease)
 	if err != nil {
 		return err
 	}
+	ends := make(map[deliveries.ID]time.Time, len(asked)) // the zero time: lost
+	for _, id := range asked {
+		ends[id] = time.Time{}
+	}
+	for _, id := range renewed {
+		ends[id] = until
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, id := range renewed {
+	for id, end := range ends {
 		if j, held := c.jobs[id]; held {
-			j.until = until
+			j.until = end
 			c.jobs[id] = j
 		}
 	}

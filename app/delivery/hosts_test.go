@@ -68,6 +68,68 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
+// TestHostThatIsGone checks that messages to a host that never answers fail when their time is up,
+// although most of them never get an attempt.
+func TestHostThatIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const messages = 300
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for range messages {
+			q.addTo(hooks, "https://gone.example/hook")
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Unanswered("the connection was refused") }}
+		set := settings()
+		set.Poll, set.Retry.For = 10*time.Second, 2*time.Hour
+		work(t, q, d, plainComposer{}, set, func() {
+			let(set.Retry.For / 2)
+			assert.Zero(t, q.count(deliveries.Failed), "the time is not up")
+			let(set.Retry.For + set.Retry.Max) // The last attempt is followed by a pause.
+		})
+		assert.Equal(t, messages, q.count(deliveries.Failed))
+		untried := 0
+		for id := range deliveries.ID(messages) {
+			r := q.row(id + 1)
+			assert.Contains(t, r.outcome.Error, "(no attempt is left within retry_for)")
+			if r.outcome.Attempts == 0 {
+				untried++
+				assert.Contains(t, r.outcome.Error, "the host did not answer: the connection was refused")
+			}
+		}
+		assert.Positive(t, untried)
+	})
+}
+
+// TestHostThatIsAwayShortly checks that old messages do not fail because of a host that has just
+// stopped answering.
+func TestHostThatIsAwayShortly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for range 50 {
+			q.addTo(hooks, "https://away.example/hook")
+		}
+		for id := range deliveries.ID(50) { // They have waited for two days.
+			q.rows[id+1].job.Created = time.Now().Add(-48 * time.Hour)
+		}
+		var mended atomic.Bool
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if mended.Load() {
+				return nil
+			}
+			return deliveries.Unanswered("the connection was refused")
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(10 * time.Minute)
+			mended.Store(true)
+			let(2 * time.Hour)
+		})
+		assert.Equal(t, 50, q.count(deliveries.Sent))
+	})
+}
+
 // TestHostThatIsTooSlow is about messages that are postponed before an attempt has failed.
 func TestHostThatIsTooSlow(t *testing.T) {
 	t.Parallel()

@@ -10,24 +10,19 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// renderCache keeps what many deliveries of a sender share, so that it is read once: occurrences,
-// which are read for a whole claim at once and never change, and the other inputs of a message,
-// which are trusted until clear. It is safe for concurrent use.
+// renderCache keeps what many deliveries of a sender share, so that it is read once: the inputs of
+// a message beside its occurrence, which are trusted until clear. It is safe for concurrent use.
 type renderCache struct {
-	queue deliveries.Queue
+	queue       deliveries.Queue
+	occurrences *occurrenceCache // of all senders
 
-	mu          sync.Mutex
-	occurrences map[events.OccurrenceID]events.Occurrence
-	contexts    int // their bytes, at most deliveries.ClaimBytes
-	inputs      map[inputKey]deliveries.RenderInput
-	templates   int // their bytes, at most maxCachedTemplates
+	mu        sync.Mutex
+	inputs    map[inputKey]deliveries.RenderInput // with occurrences without context
+	templates int                                 // their bytes, at most maxCachedTemplates
 }
 
-// How much a render cache holds, beside the bytes of the contexts.
-const (
-	maxCachedOccurrences = 4 * claimMax
-	maxCachedTemplates   = 2 << 20 // their bytes
-)
+// maxCachedTemplates is how many bytes of templates a render cache holds.
+const maxCachedTemplates = 2 << 20
 
 type inputKey struct {
 	event        events.ID
@@ -35,30 +30,24 @@ type inputKey struct {
 	template     events.TemplateID
 }
 
-func newRenderCache(q deliveries.Queue) *renderCache {
-	return &renderCache{queue: q, occurrences: map[events.OccurrenceID]events.Occurrence{}, inputs: map[inputKey]deliveries.RenderInput{}}
+func newRenderCache(q deliveries.Queue, occurrences *occurrenceCache) *renderCache {
+	return &renderCache{queue: q, occurrences: occurrences, inputs: map[inputKey]deliveries.RenderInput{}}
 }
 
 // prefetch reads the occurrences of claimed jobs that are not cached yet. After an error get reads
 // the missing ones.
 func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error {
 	var wanted []events.OccurrenceID
-	var read []events.Occurrence
-	c.mu.Lock()
 	seen := map[events.OccurrenceID]bool{}
 	for _, j := range jobs {
-		if _, known := c.occurrences[j.Occurrence]; known || seen[j.Occurrence] {
+		if seen[j.Occurrence] {
 			continue
 		}
 		seen[j.Occurrence] = true
-		if j.Of != nil {
-			read = append(read, *j.Of)
-		} else {
+		if _, known := c.occurrences.get(j.Occurrence); !known {
 			wanted = append(wanted, j.Occurrence)
 		}
 	}
-	c.keep(read...)
-	c.mu.Unlock()
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -66,26 +55,8 @@ func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keep(found...)
+	c.occurrences.add(found...)
 	return nil
-}
-
-// keep adds occurrences. It drops all others when they would exceed the number or the bytes.
-func (c *renderCache) keep(found ...events.Occurrence) {
-	size := 0
-	for _, o := range found {
-		size += len(o.Context)
-	}
-	if len(c.occurrences)+len(found) > maxCachedOccurrences || c.contexts+size > deliveries.ClaimBytes {
-		clear(c.occurrences)
-		c.contexts = 0
-	}
-	for _, o := range found {
-		c.occurrences[o.ID] = o
-	}
-	c.contexts += size
 }
 
 // get returns the inputs of a job's message. Concurrent callers that ask for the same inputs wait
@@ -93,7 +64,7 @@ func (c *renderCache) keep(found ...events.Occurrence) {
 func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.RenderInput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o, known := c.occurrences[j.Occurrence]
+	o, known := c.occurrences.get(j.Occurrence)
 	if !known {
 		found, err := c.queue.Occurrences(ctx, []events.OccurrenceID{j.Occurrence})
 		if err != nil {
@@ -103,7 +74,7 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 			return deliveries.RenderInput{}, deliveries.ErrNotFound
 		}
 		o = found[0]
-		c.keep(o)
+		c.occurrences.add(o)
 	}
 	key := inputKey{j.Event, j.Notification, j.Template}
 	in, known := c.inputs[key]
@@ -155,6 +126,7 @@ func (c *renderCache) put(key inputKey, in deliveries.RenderInput) {
 		clear(c.inputs)
 		c.templates = size
 	}
+	in.Occurrence.Context, in.Occurrence.Options.LimitTo = nil, nil // They may be large, and get has them.
 	c.inputs[key] = in
 }
 

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // library is a queue with only the methods that the render cache calls.
@@ -34,9 +36,9 @@ func (l *library) Occurrences(_ context.Context, ids []events.OccurrenceID) ([]e
 	return found, l.broken
 }
 
-func (l *library) RenderInput(context.Context, events.Occurrence, subscriptions.NotificationID, events.TemplateID) (deliveries.RenderInput, error) {
+func (l *library) RenderInput(_ context.Context, o events.Occurrence, _ subscriptions.NotificationID, _ events.TemplateID) (deliveries.RenderInput, error) {
 	l.inputs++
-	return deliveries.RenderInput{}, nil
+	return deliveries.RenderInput{Occurrence: o}, nil
 }
 
 func of(ids ...events.OccurrenceID) (jobs []deliveries.Job) {
@@ -51,7 +53,7 @@ func TestRenderCache(t *testing.T) {
 	t.Run("ReadsTheOccurrencesOfAClaimAtOnceAndTheRestOnce", func(t *testing.T) {
 		t.Parallel()
 		l := &library{context: "{}"}
-		c := newRenderCache(l)
+		c := newRenderCache(l, newOccurrenceCache())
 		require.NoError(t, c.prefetch(t.Context(), of(1, 2, 2, 3)))
 		require.NoError(t, c.prefetch(t.Context(), of(3, 4)))
 		require.NoError(t, c.prefetch(t.Context(), of(1, 4)))
@@ -71,7 +73,7 @@ func TestRenderCache(t *testing.T) {
 	t.Run("ReadsFewInputsAgainBeforeTheyAreNeeded", func(t *testing.T) {
 		t.Parallel()
 		l := &library{}
-		c := newRenderCache(l)
+		c := newRenderCache(l, newOccurrenceCache())
 		_, err := c.get(t.Context(), of(1)[0])
 		require.NoError(t, err)
 		were := c.shared()
@@ -90,7 +92,7 @@ func TestRenderCache(t *testing.T) {
 	t.Run("ReadsAgainAfterAFailedReadAhead", func(t *testing.T) {
 		t.Parallel()
 		l := &library{broken: errors.New("away")}
-		c := newRenderCache(l)
+		c := newRenderCache(l, newOccurrenceCache())
 		require.ErrorIs(t, c.prefetch(t.Context(), of(1)), l.broken)
 		_, err := c.get(t.Context(), of(1)[0])
 		require.ErrorIs(t, err, l.broken)
@@ -100,27 +102,78 @@ func TestRenderCache(t *testing.T) {
 		_, err = c.get(t.Context(), of(-1)[0])
 		require.ErrorIs(t, err, deliveries.ErrNotFound)
 	})
-	t.Run("KeepsNoMoreThanAClaimMayHave", func(t *testing.T) {
+	t.Run("KeepsInputsWithoutWhatMayBeLarge", func(t *testing.T) {
 		t.Parallel()
-		l := &library{context: strings.Repeat("x", deliveries.ClaimBytes/4)}
-		c := newRenderCache(l)
-		for i := range 20 {
-			require.NoError(t, c.prefetch(t.Context(), of(events.OccurrenceID(i+1))))
-			assert.LessOrEqual(t, c.contexts, deliveries.ClaimBytes)
-			assert.Len(t, c.occurrences, c.contexts/len(l.context))
+		c := newRenderCache(&library{context: "{}"}, newOccurrenceCache())
+		in, err := c.get(t.Context(), of(1)[0])
+		require.NoError(t, err)
+		assert.Equal(t, "{}", string(in.Occurrence.Context))
+		for _, in := range c.shared() {
+			assert.Equal(t, events.OccurrenceID(1), in.Occurrence.ID)
+			assert.Empty(t, in.Occurrence.Context)
 		}
 	})
-	t.Run("KeepsALimitedNumberOfOccurrences", func(t *testing.T) {
+}
+
+func TestOccurrenceCache(t *testing.T) {
+	t.Parallel()
+	large := func(id events.OccurrenceID) events.Occurrence {
+		return events.Occurrence{ID: id, Context: make(events.Context, deliveries.ClaimBytes/4)}
+	}
+	t.Run("IsLimited", func(t *testing.T) {
 		t.Parallel()
-		c := newRenderCache(&library{context: "{}"})
-		for first := range events.OccurrenceID(2 * maxCachedOccurrences / claimMin) {
-			var ids []events.OccurrenceID
-			for i := range events.OccurrenceID(claimMin) {
-				ids = append(ids, first*claimMin+i+1)
-			}
-			require.NoError(t, c.prefetch(t.Context(), of(ids...)))
-			require.LessOrEqual(t, len(c.occurrences), maxCachedOccurrences)
-			require.Contains(t, c.occurrences, ids[0], "the last claim is cached")
+		c := newOccurrenceCache()
+		for id := range events.OccurrenceID(20) {
+			c.add(large(id))
+			require.LessOrEqual(t, c.size, maxGeneration)
+			require.LessOrEqual(t, len(c.young)+len(c.old), 8)
+			_, known := c.get(id)
+			require.True(t, known)
 		}
+		_, known := c.get(0)
+		assert.False(t, known)
+	})
+	t.Run("CountsNamesAndSmallOnes", func(t *testing.T) {
+		t.Parallel()
+		c := newOccurrenceCache()
+		names := events.Options{LimitTo: []string{strings.Repeat("x", maxGeneration/2)}}
+		c.add(events.Occurrence{ID: 1, Options: names}, events.Occurrence{ID: 2, Options: names})
+		assert.Len(t, c.young, 1)
+		for id := range events.OccurrenceID(3 * maxGeneration / occurrenceBytes) {
+			c.add(events.Occurrence{ID: id})
+		}
+		assert.LessOrEqual(t, len(c.young)+len(c.old), 2*maxGeneration/occurrenceBytes)
+	})
+	t.Run("KeepsWhatIsInUse", func(t *testing.T) {
+		t.Parallel()
+		c := newOccurrenceCache()
+		for id := range events.OccurrenceID(20) {
+			c.add(large(id))
+			_, known := c.get(0)
+			require.True(t, known)
+		}
+	})
+	t.Run("TakesOccurrencesFromJobs", func(t *testing.T) {
+		t.Parallel()
+		c := newOccurrenceCache()
+		o := large(1)
+		jobs := []deliveries.Job{{Occurrence: 1, Of: &o}, {Occurrence: 2}}
+		c.take(jobs)
+		assert.Nil(t, jobs[0].Of)
+		_, known := c.get(1)
+		assert.True(t, known)
+	})
+	t.Run("IsEmptyWhenNothingIsSent", func(t *testing.T) {
+		t.Parallel()
+		w := NewWorker(&library{}, nil, nil, clocks.Wall{}, slog.New(slog.DiscardHandler), Settings{})
+		one, two := newSender(w, channelRef{channel: 1}), newSender(w, channelRef{channel: 2})
+		w.senders[1], w.senders[2] = one, two
+		w.occurrences.add(large(1))
+		require.True(t, w.retire(one))
+		_, known := w.occurrences.get(1)
+		assert.True(t, known, "a sender is left")
+		require.True(t, w.retire(two))
+		_, known = w.occurrences.get(1)
+		assert.False(t, known)
 	})
 }

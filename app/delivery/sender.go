@@ -75,8 +75,8 @@ type sender struct {
 }
 
 func newSender(w *Worker, at channelRef) *sender {
-	return &sender{worker: w, ref: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), capacities: channels.Capacities{},
-		share: share{changed: make(chan struct{}, 1)}}
+	return &sender{worker: w, ref: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue, w.occurrences), capacities: channels.Capacities{},
+		targets: newTargets(1), share: share{changed: make(chan struct{}, 1)}}
 }
 
 func (s *sender) run(ctx context.Context) {

@@ -91,3 +91,42 @@ func TestWorkerAbandonsAttempts(t *testing.T) {
 		close(hangs)
 	})
 }
+
+// TestLostLeases checks that no attempt begins at a delivery whose lease could not be renewed.
+func TestLostLeases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, nil)
+		var mu sync.Mutex
+		taken := map[string]bool{}
+		var lost time.Time // when a renewal has shown it
+		begun := 0
+		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
+			mu.Lock()
+			if taken[m.ID] && time.Now().After(lost) {
+				begun++
+			}
+			mu.Unlock()
+			let(3 * time.Second)
+			return nil
+		}}
+		set := settings()
+		work(t, q, d, plainComposer{}, set, func() {
+			let(set.Lease/3 - time.Second)
+			q.set(func(q *fakeQueue) {
+				mu.Lock()
+				defer mu.Unlock()
+				for id, r := range q.rows {
+					if r.state.Open() { // Another instance has claimed and sent them.
+						r.state, r.owner = deliveries.Sent, ""
+						taken[string(rune(id))] = true
+					}
+				}
+				lost = time.Now().Add(2 * time.Second)
+			})
+			let(2 * time.Minute)
+		})
+		assert.Greater(t, len(taken), 100)
+		assert.Zero(t, begun)
+	})
+}

@@ -15,6 +15,7 @@ const (
 	targetPause    = 5 * time.Second // until a delivery to a stalled target is due again
 	targetGroup    = 500             // postponed deliveries that are due in the same second
 	targetMaxDelay = time.Hour       // the longest that a delivery is postponed
+	targetGone     = time.Hour       // after this time without an answer, old deliveries of a target fail
 	targetsKept    = 1_000           // failing targets without attempts that are remembered
 )
 
@@ -50,12 +51,17 @@ type target struct {
 type postponement struct {
 	job    deliveries.Job
 	until  time.Time
-	reason string // what is wrong with its host; empty: nothing
+	reason string    // what is wrong with its host; empty: nothing
+	since  time.Time // since when the host has failed; zero: it has not
 }
 
 // outcome returns the outcome of the delivery. It says why, unless an earlier attempt has an error
-// of its own.
-func (p postponement) outcome() deliveries.Outcome {
+// of its own. A delivery whose time is up has failed when its host has not answered for long: few
+// of many deliveries get an attempt there.
+func (p postponement) outcome(now time.Time, retry time.Duration) deliveries.Outcome {
+	if !p.since.IsZero() && now.Sub(p.since) >= targetGone && now.Sub(p.job.Created) >= retry {
+		return deliveries.Outcome{ID: p.job.ID, State: deliveries.Failed, Attempts: p.job.Attempts, Error: outOfTime(p.reason)}
+	}
 	out := postponedUntried(p.job, p.until)
 	if p.job.Attempts == 0 {
 		out.Error = shortened(p.reason)
@@ -170,7 +176,7 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 		t.known[name] = g
 	}
 	if until := g.breaker.open(now); !until.IsZero() {
-		return postponed, postponement{j, g.delay(until), g.failureReason()}
+		return postponed, postponement{j, g.delay(until), g.failureReason(), g.breaker.since}
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)
@@ -178,12 +184,12 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 	}
 	switch {
 	case g.breaker.onTrial():
-		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.failureReason()}
+		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.failureReason(), g.breaker.since}
 	case len(g.parked) < targetParked:
 		g.parked = append(g.parked, j)
 		return parked, postponement{}
 	case now.Sub(g.answered) > targetStalled:
-		return postponed, postponement{j, g.delay(now.Add(targetPause)), stalledReason}
+		return postponed, postponement{job: j, until: g.delay(now.Add(targetPause)), reason: stalledReason}
 	}
 	return mustWait, postponement{}
 }
@@ -209,7 +215,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		e.after = g.breaker
 		if until := g.breaker.open(now); !until.IsZero() {
 			for _, j := range g.parked {
-				e.postponed = append(e.postponed, postponement{j, until, g.failureReason()})
+				e.postponed = append(e.postponed, postponement{j, until, g.failureReason(), g.breaker.since})
 			}
 			g.parked = nil
 		}
@@ -276,6 +282,19 @@ func (g *target) delay(earliest time.Time) time.Time {
 	}
 	g.group++
 	return g.postponedUntil
+}
+
+// failing reports whether an attempt at a target has failed lately. How long a target has not
+// answered is known only here.
+func (t *targets) failing(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range t.known {
+		if g.breaker.failures > 0 && now.Sub(g.breaker.last) < targetGone {
+			return true
+		}
+	}
+	return false
 }
 
 // prune forgets the target if it has no state worth keeping, and some others when there are too

@@ -119,6 +119,7 @@ type Worker struct {
 	added  atomic.Bool   // new work has come, of which sendLoop has not been notified yet
 
 	certificates certificates
+	occurrences  *occurrenceCache
 
 	skew      atomic.Int64 // see Skew
 	cancelled atomic.Pointer[map[events.OccurrenceID]bool]
@@ -144,7 +145,7 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 		set.Paused = func() bool { return false }
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
-		certificates: certificates{byChannel: map[channels.ID]certificate{}}, attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
+		certificates: certificates{byChannel: map[channels.ID]certificate{}}, occurrences: newOccurrenceCache(), attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
 		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w
@@ -342,14 +343,17 @@ func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 }
 
 // retire removes a sender. It reports false, and does nothing, when the sender was notified in the
-// meantime, or still counts failures of its channel.
+// meantime, or still counts failures of its channel or of a host.
 func (w *Worker) retire(s *sender) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(s.notified) > 0 || s.failing(w.clock.Now()) {
+	if now := w.clock.Now(); len(s.notified) > 0 || s.failing(now) || s.targets.failing(now) {
 		return false
 	}
 	delete(w.senders, s.ref.channel)
+	if len(w.senders) == 0 {
+		w.occurrences.clear()
+	}
 	return true
 }
 
