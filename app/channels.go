@@ -207,13 +207,16 @@ func createChannel(
 	return made, record(ctx, tx, by, made.Organization, audit.ChannelCreated, at.Object("c", made.Name), nil, channelState(made))
 }
 
-// saveChannel changes a channel; channels.ErrPreferredTaken.
+// saveChannel changes a channel and clears its outages; channels.ErrPreferredTaken.
 func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is channels.Channel) error {
 	if err := tx.Channels().Save(ctx, is); err != nil {
 		return err
 	}
 	before, after := channelChange(was, is)
-	return record(ctx, tx, by, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after)
+	if err := record(ctx, tx, by, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after); err != nil {
+		return err
+	}
+	return tx.Channels().ClearOutages(ctx, is.Organization, is.ID)
 }
 
 func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c channels.Channel) error {
@@ -245,12 +248,10 @@ func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id c
 		if err := saveChannel(ctx, tx, by.Actor, at, was, is); err != nil {
 			return nameFields(err)
 		}
-		if was.Pool != is.Pool {
-			if err := tx.Channels().PoolKept(ctx, was); err != nil {
-				return fieldOf("pool", channels.ErrInUse, err)
-			}
+		if was.Pool == is.Pool {
+			return nil
 		}
-		return tx.Channels().ClearOutages(ctx, is.Organization, id)
+		return fieldOf("pool", channels.ErrInUse, tx.Channels().PoolKept(ctx, was))
 	})
 }
 

@@ -38,6 +38,12 @@ func (c candidates) byUsername(columns string, further ...joinedTable) string {
 	return c.dialect.lookUpJoinedAs("wanted", []string{columns}, append([]joinedTable{member}, further...)...)
 }
 
+// eventActive is the condition that the event and its application are active.
+const eventActive = `EXISTS (SELECT 1 FROM events ae JOIN applications aa ON aa.id = ae.application_id WHERE ae.id = @event AND ae.active AND aa.active)`
+
+// expandable is the condition of the notifications n that an expansion finds recipients for.
+const expandable = "n.active AND " + eventActive
+
 // ways is waysCTE for the event's notifications that meet a condition, and for the channels that
 // the options do not exclude.
 func (c candidates) ways(channels, condition string) string {

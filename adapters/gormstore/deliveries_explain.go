@@ -17,6 +17,7 @@ type candidateRow struct {
 	Subscribed         bool
 	SubscriptionActive bool
 	Chosen             bool
+	EventInactive      bool
 	Covered            bool
 	CoveredBut         deliveries.Reason
 	Assignment         assignmentRow `gorm:"embedded"`
@@ -31,8 +32,8 @@ type candidateRow struct {
 func (r candidateRow) candidate() deliveries.Candidate {
 	return deliveries.Candidate{
 		Notification: r.Notification.notification(), ListName: r.ListName, Assignment: r.Assignment.assignment(), AssignmentActive: r.Assignment.Active, OnList: r.OnList,
-		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, Covered: r.Covered, CoveredBut: r.CoveredBut,
-		Gates: r.Gates.gates()}
+		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, EventInactive: r.EventInactive,
+		Covered: r.Covered, CoveredBut: r.CoveredBut, Gates: r.Gates.gates()}
 }
 
 // job returns the delivery that this candidate would get.
@@ -63,7 +64,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		SELECT `+notificationColumns()+`,
 			COALESCE(li.name, '') AS list_name, le.list_id IS NOT NULL AS on_list, sb.id IS NOT NULL AS subscribed,
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
-			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
+			NOT `+eventActive+` AS event_inactive, other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
 			s.id, a.id AS address, a.value, w.channel_id AS channel, w.project_id AS project, w.channel_name AS name, w.protocol, s.active, s.validated,
 			w.template_id, m.id AS member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+`
 		FROM members m

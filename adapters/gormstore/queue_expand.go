@@ -176,7 +176,7 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
-	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, "n.active AND (n.id, c.phase) >= (@notification , @phase )")+`
+	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, expandable+" AND (n.id, c.phase) >= (@notification , @phase )")+`
 		SELECT first.*, `+absenceColumns("first.notification_id")+` FROM (
 			SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
@@ -263,7 +263,7 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 	if e.dialect == onPostgres && !e.duplicates.has(e.occurrence.OrganizationID) {
 		skipping = ""
 	}
-	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+in.fronts+`
+	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND "+expandable)+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
 		SELECT @occurrence , `+in.values+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (

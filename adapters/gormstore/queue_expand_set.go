@@ -204,7 +204,7 @@ func (t tx) writeSet(
 	}
 	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, targetSet(t.dialect, through)
 	in := insertionOf(len(through) > 0, "judged.occurrence_id")
-	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+in.fronts+`
+	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, expandable)+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
 		SELECT occurrence_id, `+in.values+`
 		FROM (`+c.setCandidates()+`) AS judged`+in.joins+`

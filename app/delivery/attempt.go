@@ -270,26 +270,31 @@ func outOfTime(failure string) string {
 }
 
 // gateClosed is the outcome of a delivery that a gate stops. If only its channel is inactive,
-// another channel of the pool takes it, or it waits until one is back. A delivery that the inactive
-// channel's provider may already have goes later, as after a failure of the channel.
+// another channel of the pool takes it, or it waits until one is back. Without such a pool, the
+// channel of its assignment takes it. A delivery that the inactive channel's provider may already
+// have goes later, as after a failure of the channel.
 func (s *sender) gateClosed(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
 	if reason != deliveries.ChannelInactive {
 		return skipped(j, reason)
 	}
 	now := s.worker.clock.Now()
 	o := postponedUntried(j, now)
-	if o.To = s.pool.other(s.ref.channel, j.ID, now); o.To != 0 {
+	o.To = s.pool.other(s.ref.channel, j.ID, now)
+	wait, some := s.pool.nextReturn(s.ref.channel, now)
+	if o.To == 0 && !some {
+		o.To = j.Assigned
+	}
+	switch {
+	case o.To != 0:
 		o.Why = channels.Deactivated
 		if j.MaybeAccepted {
 			o.Next = now.Add(deliveries.MaybeAcceptedFor)
 		}
-		return o
-	}
-	wait, some := s.pool.nextReturn(s.ref.channel, now)
-	if !some {
+	case some:
+		o.Next = now.Add(wait)
+	default:
 		return skipped(j, reason)
 	}
-	o.Next = now.Add(wait)
 	return o
 }
 

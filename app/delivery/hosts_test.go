@@ -79,7 +79,9 @@ func TestHostThatIsGone(t *testing.T) {
 		for range messages {
 			q.addTo(hooks, "https://gone.example/hook")
 		}
-		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Unanswered("the connection was refused") }}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			return deliveries.Unanswered("the connection was refused")
+		}}
 		set := settings()
 		set.Poll, set.Retry.For = 10*time.Second, 2*time.Hour
 		work(t, q, d, plainComposer{}, set, func() {

@@ -13,6 +13,8 @@ import (
 // Verdict returns in plain words what happens to a candidate, and whether it is delivered to.
 func (c Candidate) Verdict() (words string, delivered bool) {
 	switch {
+	case c.EventInactive:
+		return "the event or its application is inactive", false
 	case !c.Notification.Active:
 		return "the notification is inactive", false
 	case !c.OnList && c.Subscribed && !c.SubscriptionActive:
@@ -34,7 +36,8 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	return "nothing is blocking it", true
 }
 
-// Outcome returns the verdict, with the state of the delivery to the candidate.
+// Outcome returns the verdict, or the state of the delivery to the candidate. For a delivery that
+// waits only the gates still count.
 func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 	words, delivered = c.Verdict()
 	for _, d := range made {
@@ -46,8 +49,10 @@ func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 			return "it was sent" + d.via(), delivered
 		case d.State == Failed:
 			return "it failed: " + d.LastError, delivered
-		case d.State.Open() && delivered:
-			return "it waits for " + d.Waiting.String(), delivered
+		case d.State == Skipped && delivered:
+			return "it was skipped: " + string(d.Reason), delivered
+		case d.State.Open() && c.Gates.Closed() == "":
+			return "it waits for " + d.Waiting.String(), true
 		}
 	}
 	return words, delivered

@@ -35,6 +35,7 @@ func TestVerdict(t *testing.T) {
 			"the subscription is inactive, and the address is not on the distribution list", false,
 		},
 		"Neither":              {func(c *deliveries.Candidate) { c.OnList = false }, "the address is neither on the distribution list nor subscribed", false},
+		"InactiveEvent":        {func(c *deliveries.Candidate) { c.EventInactive = true }, "the event or its application is inactive", false},
 		"InactiveNotification": {func(c *deliveries.Candidate) { c.Notification.Active = false }, "the notification is inactive", false},
 		"LeftOutByOptions":     {func(c *deliveries.Candidate) { c.ChosenByOptions = false }, "the options of the occurrence leave it out", false},
 		"GateShut":             {func(c *deliveries.Candidate) { c.Gates.MemberLocked = true }, string(deliveries.MemberLocked), false},

@@ -160,8 +160,11 @@ type Job struct {
 	Created       time.Time
 	Expires       time.Time // it is not sent from then on; zero: never
 	MaybeAccepted bool      // the provider may have accepted it before
-	Gates         Gates
-	Recipient     Recipient
+	// Assigned is the channel of its assignment, if another one took it over and that channel is
+	// active; 0: neither.
+	Assigned  channels.ID
+	Gates     Gates
+	Recipient Recipient
 	// Of is its occurrence, if the claim has read that.
 	Of *events.Occurrence
 }

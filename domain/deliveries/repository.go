@@ -72,6 +72,7 @@ type Candidate struct {
 	Subscribed         bool // directly, active or not
 	SubscriptionActive bool
 	ChosenByOptions    bool   // the occurrence's options do not exclude it
+	EventInactive      bool   // the event or its application is inactive
 	Covered            bool   // the notification already reaches this address through another assignment
 	CoveredBut         Reason // why the other one was skipped when it was to be sent
 	Gates              Gates

@@ -108,21 +108,25 @@ func TestFate(t *testing.T) {
 	c := heard()
 	c.Assignment.ID = 7
 	made := func(s deliveries.State) []deliveries.Delivery {
-		d := deliveries.Delivery{Notification: c.Notification.ID, Assignment: 7, State: s, LastError: "550"}
+		d := deliveries.Delivery{Notification: c.Notification.ID, Assignment: 7, State: s, LastError: "550", Reason: deliveries.OptedOut}
 		d.Waiting = d.WaitsFor(channels.Condition{}, time.Now())
 		other := d
 		other.Assignment, other.State = 8, deliveries.Sent
 		return []deliveries.Delivery{other, d}
 	}
-	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "nothing is blocking it"} {
+	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "it was skipped: " + string(deliveries.OptedOut)} {
 		words, delivered := c.Outcome(made(s))
 		assert.Equal(t, want, words)
 		assert.True(t, delivered)
 	}
 	words, _ := c.Outcome(nil)
 	assert.Equal(t, "nothing is blocking it", words)
-	c.Gates.MemberLocked = true
+	c.Notification.Active = false
 	words, delivered := c.Outcome(made(deliveries.Pending))
+	assert.Equal(t, "it waits for its turn", words, "it was checked before the delivery was made")
+	assert.True(t, delivered)
+	c.Notification.Active, c.Gates.MemberLocked = true, true
+	words, delivered = c.Outcome(made(deliveries.Pending))
 	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")
 	assert.False(t, delivered)
 }

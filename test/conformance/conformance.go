@@ -43,6 +43,7 @@ func nouns() map[string]cases {
 		"Outages":           outageCases(),
 		"Pools":             poolCases(),
 		"PoolsOfEvents":     eventPoolCases(),
+		"PoolsLeft":         leavingPoolCases(),
 		"Offload":           offloadCases(),
 		"Limits":            shareCases(),
 		"Quotas":            quotaCases(),

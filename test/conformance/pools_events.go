@@ -2,13 +2,68 @@ package conformance
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
+
+// leavingPoolCases are about deliveries that wait for a channel which has left its pool.
+func leavingPoolCases() cases {
+	return cases{
+		"AMessageReturnsToTheChannelOfItsAssignment": func(t *testing.T, w *world) {
+			first := w.pooled(t, 0)[0]
+			for how, leave := range map[string]func(c channels.Channel){
+				"Deleted": func(c channels.Channel) {
+					act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+				},
+				"Inactive": func(c channels.Channel) {
+					c.Pool, c.Active = "", false
+					w.saveChannel(t, c)
+				},
+			} {
+				first.Pool, first.Weight = "post", 0
+				w.saveChannel(t, first)
+				other := w.open(t, channels.Channel{Name: "Mail " + how, Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
+				o := w.waiting(t, 1)
+				held := w.claim(t, other, "w", 1, lease)
+				require.Len(t, held, 1, how)
+				assert.Equal(t, first.ID, held[0].Assigned, how)
+				w.record(t, "w", deliveries.Outcome{ID: held[0].ID, State: deliveries.Failed, Attempts: 1, Error: "suspended"})
+				first.Pool = ""
+				w.saveChannel(t, first)
+				leave(other)
+				act(t, w, func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(t.Context(), o, 0, 10); return err })
+				held = w.claim(t, other, "w", 1, lease)
+				require.Len(t, held, 1, how)
+				assert.Equal(t, deliveries.ChannelInactive, held[0].Gates.Closed(), how)
+				assert.Equal(t, first.ID, held[0].Assigned, how)
+				w.record(t, "w", deliveries.Outcome{ID: held[0].ID, State: deliveries.Pending, Next: time.Now(), To: held[0].Assigned, Why: channels.Deactivated})
+				again := w.claim(t, first, "w", 1, lease)
+				require.Len(t, again, 1, how)
+				assert.Empty(t, again[0].Gates.Closed(), how)
+				assert.Zero(t, again[0].Assigned, how)
+				assert.Equal(t, "Mail", w.delivery(t, o, again[0].ID).Channel, how)
+				w.record(t, "w", deliveries.Outcome{ID: again[0].ID, State: deliveries.Sent, Attempts: 1})
+			}
+		},
+		"AMessageDoesNotReturnToAnInactiveChannel": func(t *testing.T, w *world) {
+			first := w.pooled(t, 0)[0]
+			other := w.open(t, channels.Channel{Name: "Mail B", Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
+			w.waiting(t, 1)
+			first.Active = false
+			w.saveChannel(t, first)
+			held := w.claim(t, other, "w", 1, lease)
+			require.Len(t, held, 1)
+			assert.Zero(t, held[0].Assigned)
+		},
+	}
+}
 
 func eventPoolCases() cases {
 	return cases{

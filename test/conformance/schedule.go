@@ -127,6 +127,32 @@ func scheduleCases() cases {
 			assert.Equal(t, 2, hand.Count())
 			assert.Less(t, hand.Quantile(0.99), time.Hour)
 		},
+		"NotForAnInactiveEvent": func(t *testing.T, w *world) {
+			w.ready(t)
+			event, application := w.mine.order, w.mine.web
+			for name, change := range map[string]func(active bool, tx ports.Tx) error{
+				"Event": func(active bool, tx ports.Tx) error {
+					event.Active = active
+					return tx.Events().Save(t.Context(), event)
+				},
+				"Application": func(active bool, tx ports.Tx) error {
+					application.Active = active
+					return tx.Applications().Save(t.Context(), application)
+				},
+			} {
+				for _, limited := range [][]string{nil, {"ada"}} {
+					o := w.at(-time.Second, 0)
+					o.Options.LimitTo = limited
+					o = w.trigger(t, o)
+					act(t, w, func(tx ports.Tx) error { return change(false, tx) })
+					w.schedule(t, 10)
+					w.expand(t, 10)
+					assert.Empty(t, w.made(t, o), name)
+					assert.Empty(t, w.claim(t, w.mine.mail, "one", 10, lease), name)
+					act(t, w, func(tx ports.Tx) error { return change(true, tx) })
+				}
+			}
+		},
 		"ItsEventIsInUse": func(t *testing.T, w *world) {
 			w.trigger(t, w.at(time.Hour, 0))
 			other := w.notify(t, w.mine.order, "Other")
