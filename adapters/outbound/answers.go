@@ -39,7 +39,7 @@ func Cut(s string) string {
 func RetryAfter(header string, now time.Time) time.Duration {
 	var pause time.Duration
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		pause = time.Duration(min(seconds, int(MaxRetryAfter/time.Second))) * time.Second
+		pause = time.Duration(min(max(seconds, 0), int(MaxRetryAfter/time.Second))) * time.Second
 	} else if date, err := http.ParseTime(header); err == nil {
 		pause = date.Sub(now)
 	}

@@ -172,6 +172,7 @@ func TestAnswers(t *testing.T) {
 		"ADate":       {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), 58 * time.Minute, time.Hour},
 		"ADateBefore": {"Wed, 21 Oct 2015 07:28:00 GMT", 0, 0},
 		"Negative":    {"-5", 0, 0},
+		"FarNegative": {"-9223372037", 0, 0},
 		"Nonsense":    {"soon", 0, 0},
 		"TooLong":     {"999999999999", 24 * time.Hour, 24 * time.Hour},
 		"FarTooLong":  {"99999999999999999999999999", 0, 0},
