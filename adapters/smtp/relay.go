@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/textproto"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -22,16 +23,26 @@ type relay struct {
 func newRelay() *relay { return &relay{denied: map[string]int{}} }
 
 // policy matches replies that refuse mail from us, or for other servers.
-var policy = regexp.MustCompile(`(?i)^5\.7\.\d+\b|relay|log ?in|authenticat|not (?:be )?logged|client host|access denied`)
+var policy = regexp.MustCompile(`(?i)relay|log ?in|authenticat|not (?:be )?logged|client host|access denied`)
 
-// isPolicy reports whether a server denied a recipient for policy reasons.
+// echoed matches the addresses in a reply. Their words are not the server's.
+var echoed = regexp.MustCompile(`<[^>]*>|\S+@\S+`)
+
+// isPolicy reports whether a server denied a recipient for policy reasons. Its enhanced status code
+// decides; the words of the reply count only without one.
 func isPolicy(err error) bool {
 	failed, found := errors.AsType[*stepError](err)
 	if !found || failed.step != recipient {
 		return false
 	}
 	answer, answered := errors.AsType[*textproto.Error](failed.err)
-	return answered && answer.Code/100 == 5 && policy.MatchString(answer.Msg)
+	if !answered || answer.Code/100 != 5 {
+		return false
+	}
+	if code := enhanced.FindString(answer.Msg); code != "" {
+		return strings.HasPrefix(code, "5.7.")
+	}
+	return policy.MatchString(echoed.ReplaceAllString(answer.Msg, ""))
 }
 
 // record records whether the server accepted the recipient of a message.

@@ -56,12 +56,18 @@ func TestRelayingDenied(t *testing.T) {
 		assert.Equal(t, refused, kindOf(dispatch(t, d, other)), "spam is about the message")
 		assert.Equal(t, refused, kindOf(dispatch(t, d, message())))
 	})
-	t.Run("AnUnknownMailboxIsAboutTheRecipient", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t)
-		s.answer("RCPT", "550 5.1.1 no such user")
-		assert.Equal(t, refused, kindOf(dispatch(t, s.open(nil, smtp.Timeouts{}), message())))
-	})
+	for _, answer := range []string{"550 5.1.1 no such user", "550 5.1.1 <ada@example.org>: Recipient address rejected: User unknown in relay recipient table",
+		"550 5.4.1 Recipient address rejected: Access denied. AS(201806281) [DB3PEPF0000.mail.protection.outlook.com]", "550-5.1.1 access denied:\r\n550 5.1.1 no such user",
+		"550 <k3x@privaterelay.appleid.com>: user does not exist", "550 LOGIN@Example.org unknown", "550 <authenticator>: unknown"} {
+		t.Run("AnUnknownMailboxIsAboutTheRecipient/"+answer, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.answer("RCPT", answer)
+			m := message()
+			m.To = "login@example.org"
+			assert.Equal(t, refused, kindOf(dispatch(t, s.open(nil, smtp.Timeouts{}), m)))
+		})
+	}
 }
 
 // TestUnknownLoginMechanisms checks that the reason for a missing login is reported unchanged.
