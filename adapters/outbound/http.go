@@ -21,6 +21,13 @@ type Options struct {
 	Idle        time.Duration
 }
 
+// A request that times out does not end its connection of HTTP/2. Pings find out whether the
+// connection is dead; otherwise the system does, after about 15 minutes.
+const (
+	pingAfter   = 10 * time.Second // without anything from the server
+	pingTimeout = 5 * time.Second
+)
+
 // Transport returns a transport whose connections have one reach. Connections of different reach
 // never share a transport, because a request could reuse a connection that it may not open. A
 // transport of reach Public uses no proxy, because the guard would check the address of the proxy,
@@ -37,6 +44,7 @@ func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
 	if o.Proxies && reach == Everywhere {
 		t.Proxy = proxy
