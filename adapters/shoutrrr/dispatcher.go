@@ -16,6 +16,7 @@ import (
 type dispatcher struct {
 	settings  settings
 	transport http.RoundTripper
+	accepted  *accepted // of all channels of the driver
 }
 
 // Dispatch posts one message. The subject becomes the title if the service has titles, else the
@@ -49,7 +50,9 @@ func (*dispatcher) Close() error { return nil }
 // send passes the message to the service and returns the failure, if any.
 func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
 	watched, peer := outbound.Watch(ctx)
-	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify, addressInLogin: d.settings.addressInLogin}
+	key := keyOf(link, n)
+	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify,
+		addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
 	if w.classify == nil {
 		w.classify = byStatus
 	}
@@ -61,6 +64,7 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 				failed.Detail = fmt.Errorf("%v", fault)
 			}
 		}
+		d.remember(key, w)
 	}()
 	err := d.settings.service.deliver(watched, w.client(), link, n)
 	switch {
@@ -72,6 +76,17 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 		return deliveries.Refused("the service does not take the message: %w", err)
 	}
 	return peer.Redact(deliveries.Postponed("%w", err), outbound.NotUnderstood)
+}
+
+// remember remembers which requests were accepted, if a later one failed and is tried again. Matrix
+// recognizes repetitions itself.
+func (d *dispatcher) remember(key messageKey, w *messageTransport) {
+	if w.failed == nil || !w.failed.Temporary || w.accepted == 0 || d.settings.service.send != nil {
+		d.accepted.forget(key)
+		return
+	}
+	w.failed.MaybeAccepted = true
+	d.accepted.set(key, w.accepted)
 }
 
 // named adds the name of the service to a failure, and hides the secrets of its URL.

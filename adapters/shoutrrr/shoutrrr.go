@@ -27,6 +27,7 @@ const timeout = 30 * time.Second
 // connections.
 type Driver struct {
 	transports map[outbound.Reach]http.RoundTripper
+	accepted   *accepted
 }
 
 var (
@@ -44,7 +45,7 @@ func New(guard *outbound.Guard) *Driver {
 // Over returns a driver with these transports, for tests.
 func Over(transport func(outbound.Reach) http.RoundTripper) *Driver {
 	return &Driver{transports: map[outbound.Reach]http.RoundTripper{
-		outbound.Public: transport(outbound.Public), outbound.Everywhere: transport(outbound.Everywhere)}}
+		outbound.Public: transport(outbound.Public), outbound.Everywhere: transport(outbound.Everywhere)}, accepted: newAccepted(maxAccepted)}
 }
 
 // Name is what channels call the driver.
@@ -71,5 +72,5 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{settings: s, transport: d.transports[outbound.Reach(c.Unrestricted)]}, nil
+	return &dispatcher{settings: s, transport: d.transports[outbound.Reach(c.Unrestricted)], accepted: d.accepted}, nil
 }

@@ -28,6 +28,8 @@ type messageTransport struct {
 	peer           *outbound.Peer
 	classify       func(answer) *deliveries.Failure
 	addressInLogin bool // the address is part of the login
+	skip           int  // how many requests were accepted in earlier attempts
+	accepted       int  // how many requests were accepted, also in earlier attempts
 	sent           bool // a request was made
 	failed         *deliveries.Failure
 }
@@ -36,15 +38,19 @@ func (w *messageTransport) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: outbound.NoRedirects}
 }
 
-// RoundTrip sends a request, unless an earlier one failed.
+// RoundTrip sends a request, unless an earlier one failed. It accepts requests itself that the
+// service accepted in an earlier attempt.
 func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.failed != nil {
-		if r.Body != nil {
-			_ = r.Body.Close() // A transport must close it.
-		}
+		closeBody(r)
 		return nil, errFailed
 	}
 	w.sent = true
+	if w.accepted < w.skip {
+		closeBody(r)
+		w.accepted++
+		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
+	}
 	response, err := w.next.RoundTrip(r.WithContext(w.ctx))
 	if err != nil {
 		w.failed = w.noResponse(err)
@@ -63,8 +69,17 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
 		}
 		w.failed = w.peer.Redact(failed, a.words())
+	} else {
+		w.accepted++
 	}
 	return response, nil
+}
+
+// closeBody closes the body of a request that is not sent, as a transport must.
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
 }
 
 // noResponse classifies a request without a response: the service is unavailable for all messages.

@@ -23,8 +23,8 @@ type Failure struct {
 	// that host.
 	Target     bool
 	RetryAfter time.Duration // requested by the provider; 0: nothing
-	// MaybeAccepted says that the provider may have accepted the message nevertheless: its answer
-	// is missing.
+	// MaybeAccepted says that the provider may have accepted the message nevertheless, or a part of
+	// it: an answer is missing, or it came from some of several targets.
 	MaybeAccepted bool
 }
 
