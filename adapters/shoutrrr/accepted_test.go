@@ -25,7 +25,7 @@ func TestRetryAfterPartOfTheTargets(t *testing.T) { //nolint:paralleltest // the
 		"telegram":   {twoChats + ",-1003", []string{"-1001", "-1002", "-1003"}},
 		"ifttt":      {"ifttt://s3cretkey/?events=one,two,three&value1=x", []string{"/one/", "/two/", "/three/"}},
 		"pushbullet": {"pushbullet://tokentokentokentokentokentokentoke/phone/tablet/laptop", []string{`"phone"`, `"tablet"`, `"laptop"`}},
-		"discord":    {"discord://t0kent0kent0ken@123456789?splitlines=no", []string{"#1#", "#8#", "#14#"}},
+		"discord":    {"discord://t0kent0kent0ken@123456789", []string{"#1#", "#8#", "#14#"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -121,6 +121,7 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 	case *discord.Service:
 		// It retries for minutes. The messageTransport stops that, so it need not sleep.
 		s.HTTPClient, s.Sleeper = client, noSleep{}
+		s.Config.SplitLines = false // With it, the library loses lines of texts with more than ten.
 	case *gotify.Service:
 		*s.GetHTTPClient() = *client
 		if s.Config.Title == "Shoutrrr notification" {

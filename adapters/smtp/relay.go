@@ -28,6 +28,9 @@ var policy = regexp.MustCompile(`(?i)relay|log ?in|authenticat|not (?:be )?logge
 // echoed matches the addresses in a reply. Their words are not the server's.
 var echoed = regexp.MustCompile(`<[^>]*>|\S+@\S+`)
 
+// undefined is the enhanced status code that says nothing.
+const undefined = "5.0.0"
+
 // isPolicy reports whether a server denied a recipient for policy reasons. Its enhanced status code
 // decides; the words of the reply count only without one.
 func isPolicy(err error) bool {
@@ -39,7 +42,7 @@ func isPolicy(err error) bool {
 	if !answered || answer.Code/100 != 5 {
 		return false
 	}
-	if code := enhanced.FindString(answer.Msg); code != "" {
+	if code := enhanced.FindString(answer.Msg); code != "" && code != undefined {
 		return strings.HasPrefix(code, "5.7.")
 	}
 	return policy.MatchString(echoed.ReplaceAllString(answer.Msg, ""))

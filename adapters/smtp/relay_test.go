@@ -16,7 +16,7 @@ import (
 // TestRelayingDenied checks that a server that denies every recipient blames none of them.
 func TestRelayingDenied(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"554 5.7.1 <ada@example.org>: Relay access denied", "550 relay not permitted", "550 5.7.1 Unable to relay", "554 5.7.1 Access denied, please log in first",
+	for _, answer := range []string{"554 5.7.1 <ada@example.org>: Relay access denied", "550 relay not permitted", "550 5.0.0 relaying denied", "550 5.7.1 Unable to relay", "554 5.7.1 Access denied, please log in first",
 		"554 5.7.1 <x[192.0.2.1]>: Client host rejected: Access denied", "550 5.7.54 SMTP; Unable to relay recipient in non-accepted domain"} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
