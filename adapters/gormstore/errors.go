@@ -29,6 +29,12 @@ const (
 	uniqueViolation      = "23505"
 )
 
+// The codes of Postgres for what another instance has removed.
+const (
+	undefinedTable  = "42P01"
+	undefinedObject = "42704" // such as a constraint
+)
+
 // The codes of Postgres that an operator has to resolve.
 const (
 	readOnlyTransaction = "25006" // of a standby, or a former primary

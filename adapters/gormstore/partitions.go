@@ -3,6 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -17,14 +18,6 @@ import (
 )
 
 const (
-	// partitionRows is how many rows the last partition of deliveries has before another one is
-	// added. maxPartitions is the maximum number of partitions for the retention period. A small
-	// installation has one partition.
-	partitionRows = 5_000_000
-	maxPartitions = 8
-	// minOccurrencesAhead is the minimum number of occurrences that the last partition still takes
-	// while another one is added.
-	minOccurrencesAhead = 1_000
 	// tableLockTimeout limits the wait for the lock of the whole table, because other sessions
 	// queue behind it. tableLockAttempts is the maximum number of attempts, with a pause of
 	// lockPause in between.
@@ -36,9 +29,6 @@ const (
 	analyzeGrowth = 2
 	// maintenanceTimeout is the timeout of a statement that reads a whole partition.
 	maintenanceTimeout = time.Hour
-	// boundPrefix is the prefix of the name of the constraint that prepares the upper bound of the
-	// last partition. The bound follows it.
-	boundPrefix = "deliveries_until_"
 )
 
 // noBound is the end of a range without an upper bound.
@@ -49,11 +39,12 @@ type partition struct {
 	Name        string
 	From, Until int64 // From <= id of the occurrence < Until
 	Rows        int64 // as of the last ANALYZE
-	Bound       int64 // a new upper bound that is being prepared; 0: none
-	Checked     bool  // no row is beyond Bound
+	// Prepared are the upper bounds that are being prepared. The last partition has one or none.
+	// Others are stray.
+	Prepared []preparedBound
 }
 
-// partitionRow is a partition in the catalog of Postgres.
+// partitionRow is a partition in the catalog of Postgres, with one of the bounds that are prepared.
 type partitionRow struct {
 	Name      string
 	Range     string
@@ -70,7 +61,7 @@ func (row partitionRow) partition() (p partition, err error) {
 	if bounds == nil {
 		return p, fmt.Errorf("the partition %s has the range %q", row.Name, row.Range)
 	}
-	p = partition{Name: row.Name, From: math.MinInt64, Until: noBound, Rows: max(0, row.Rows), Checked: row.Validated}
+	p = partition{Name: row.Name, From: math.MinInt64, Until: noBound, Rows: max(0, row.Rows)}
 	for _, bound := range []struct {
 		text, open string
 		to         *int64
@@ -83,7 +74,9 @@ func (row partitionRow) partition() (p partition, err error) {
 		}
 	}
 	if row.Prepared != "" {
-		p.Bound, err = strconv.ParseInt(row.Prepared, 10, 64)
+		bound := preparedBound{Checked: row.Validated}
+		bound.Until, err = strconv.ParseInt(row.Prepared, 10, 64)
+		p.Prepared = append(p.Prepared, bound)
 	}
 	return p, err
 }
@@ -126,36 +119,54 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 // partitionsFailed is logged when partitions cannot be dropped or added.
 const partitionsFailed = "the partitions of deliveries could not be maintained"
 
-// maintain drops and adds partitions.
+// maintain drops and adds partitions. If one cannot be dropped, a bound that is prepared must not
+// wait for that.
 func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
+	var dropping error
 	for _, p := range old {
-		if err := e.dropPartition(ctx, p, oldBefore, log); err != nil {
-			return err
+		if dropping = e.dropPartition(ctx, p, oldBefore, log); dropping != nil {
+			break
 		}
 	}
 	e.analyzeDeliveries(ctx, all, log)
-	return e.addPartition(ctx, all[len(all)-1], oldBefore, log)
+	last, adding := e.dropStrayBounds(ctx, all)
+	if adding == nil {
+		adding = e.addPartition(ctx, last, oldBefore, log)
+	}
+	return errors.Join(dropping, adding)
 }
 
 func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err error) {
-	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
-		rows, err := rowsOf[partitionRow](t.db(ctx).Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS range,
-				CAST(c.reltuples AS BIGINT) AS rows, substr(k.conname, length(@prefix ) + 1) AS prepared, COALESCE(k.convalidated, FALSE) AS validated
-			FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-				LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'c' AND starts_with(k.conname, @prefix )
-			WHERE i.inhparent = to_regclass('deliveries')`, map[string]any{"prefix": boundPrefix}))
-		all = all[:0]
-		for _, row := range rows {
-			p, err := row.partition()
-			if err != nil {
-				return err
-			}
-			all = append(all, p)
-		}
-		slices.SortFunc(all, func(a, b partition) int { return cmp.Compare(a.From, b.From) })
+	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) (err error) {
+		all, err = t.partitions(ctx)
 		return err
 	})
 	return all, err
+}
+
+// partitions returns all partitions, in the order of their occurrences.
+func (t tx) partitions(ctx context.Context) (all []partition, err error) {
+	rows, err := rowsOf[partitionRow](t.db(ctx).Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS range,
+			CAST(c.reltuples AS BIGINT) AS rows, substr(k.conname, length(@prefix ) + 1) AS prepared, COALESCE(k.convalidated, FALSE) AS validated
+		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+			LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'c' AND starts_with(k.conname, @prefix )
+		WHERE i.inhparent = to_regclass('deliveries') ORDER BY c.oid`, map[string]any{"prefix": boundPrefix}))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		p, err := row.partition()
+		if err != nil {
+			return nil, err
+		}
+		if n := len(all); n > 0 && all[n-1].Name == p.Name {
+			all[n-1].Prepared = append(all[n-1].Prepared, p.Prepared...)
+			continue
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b partition) int { return cmp.Compare(a.From, b.From) })
+	return all, nil
 }
 
 // isOld reports whether all occurrences of a partition are older than a time: it looks at the first
@@ -188,6 +199,9 @@ func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefo
 			}
 			return t.db(ctx).Exec("DROP TABLE " + table).Error
 		})
+		if sqlState(err) == undefinedTable { // Another instance has dropped it.
+			return nil
+		}
 	}
 	switch {
 	case err != nil, kept:
@@ -239,92 +253,6 @@ func (e *postgresEngine) firstOccurrence(ctx context.Context, from int64) (first
 		return t.db(ctx).Raw("SELECT id, created_at FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1", from).Scan(&first).Error
 	})
 	return first, err
-}
-
-// addPartition adds a partition when the last one is large and covers a share of the retention
-// period. The last one gets an upper bound above all current ids. A constraint for the bound is
-// validated first, without blocking others, so that attaching takes only a moment. After a restart,
-// addPartition continues with the existing constraint.
-func (e *postgresEngine) addPartition(ctx context.Context, last partition, oldBefore time.Time, log *slog.Logger) error {
-	if last.Bound == 0 {
-		bound, due, err := e.nextBound(ctx, last, oldBefore)
-		if err != nil || !due {
-			return err
-		}
-		last.Bound = bound
-		err = e.changeTable(ctx, func(t tx) error {
-			lower := ""
-			if last.From != math.MinInt64 {
-				lower = fmt.Sprintf(" AND occurrence_id >= %d", last.From)
-			}
-			return t.db(ctx).Exec(fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s%d CHECK (occurrence_id < %d%s) NOT VALID",
-				last.Name, boundPrefix, bound, bound, lower)).Error
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if !last.Checked {
-		reading, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutNone), maintenanceTimeout)
-		defer cancel()
-		err := e.attempt(reading, readCommitted, func(t tx) error {
-			return t.db(reading).Exec(fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s%d", last.Name, boundPrefix, last.Bound)).Error
-		})
-		if err != nil {
-			return err
-		}
-	}
-	err := e.changeTable(ctx, func(t tx) error { return t.splitLast(ctx, last) })
-	if err == nil {
-		log.InfoContext(ctx, "deliveries have a new partition", slog.Int64("from_occurrence", last.Bound))
-	}
-	return err
-}
-
-// nextBound returns the id at which the next partition begins, and reports whether it is due. The
-// last partition still takes an eighth more occurrences, and at least those of an hour.
-func (e *postgresEngine) nextBound(ctx context.Context, last partition, oldBefore time.Time) (bound int64, due bool, err error) {
-	if last.Rows < e.partitionRows {
-		return 0, false, nil
-	}
-	now := e.now()
-	first, err := e.firstOccurrence(ctx, last.From)
-	if err != nil || first.ID == 0 || now.Sub(first.CreatedAt) < now.Sub(oldBefore)/maxPartitions {
-		return 0, false, err
-	}
-	var newest, recent int64
-	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
-		return t.db(ctx).Raw(`SELECT (SELECT MAX(id) FROM occurrences), (SELECT COUNT(*) FROM (SELECT 1 FROM occurrences
-			WHERE COALESCE(cancelled_at, send_at, created_at) > ? LIMIT 1000000) AS recent)`, now.Add(-time.Minute).UTC()).Row().Scan(&newest, &recent)
-	})
-	return newest + max(minOccurrencesAhead, (newest-first.ID)/maxPartitions, recent*int64(time.Hour/time.Minute)), err == nil, err
-}
-
-// splitLast sets the upper bound of the last partition and adds an equal one after it.
-func (t tx) splitLast(ctx context.Context, last partition) error {
-	var options string
-	if err := t.db(ctx).Raw("SELECT COALESCE(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = to_regclass(?)", last.Name).Scan(&options).Error; err != nil {
-		return err
-	}
-	if options != "" {
-		options = " WITH (" + options + ")"
-	}
-	from, next := "MINVALUE", fmt.Sprintf("deliveries_%d", last.Bound)
-	if last.From != math.MinInt64 {
-		from = strconv.FormatInt(last.From, 10)
-	}
-	for _, statement := range []string{
-		"ALTER TABLE deliveries DETACH PARTITION " + last.Name,
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%d)", last.Name, from, last.Bound),
-		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s%d", last.Name, boundPrefix, last.Bound),
-		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", next, last.Name, options),
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%d) TO (MAXVALUE)", next, last.Bound),
-	} {
-		if err := t.db(ctx).Exec(statement).Error; err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // changeTable runs a unit of work with an exclusive lock of deliveries. It waits briefly for the

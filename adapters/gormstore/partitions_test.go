@@ -69,16 +69,23 @@ func (a archive) age(t *testing.T, id events.OccurrenceID, daysAgo int) {
 func (a archive) purge(t *testing.T) {
 	t.Helper()
 	for before := []string(nil); ; {
-		gone, err := a.Queue().Purge(t.Context(), deliveries.Expiry{Occurrences: clock{}.Now().Add(-retention)}, 2)
-		require.NoError(t, err)
-		a.AwaitUpkeep()
-		a.EndUpkeepRest()
+		gone := purgePage(t, a.Store)
 		now := a.partitions(t)
 		if gone == 0 && slices.Equal(before, now) {
 			return
 		}
 		before = now
 	}
+}
+
+// purgePage removes a page of what is old, and works on the partitions once.
+func purgePage(t *testing.T, s *gormstore.Store) (gone int) {
+	t.Helper()
+	s.EndUpkeepRest()
+	gone, err := s.Queue().Purge(t.Context(), deliveries.Expiry{Occurrences: clock{}.Now().Add(-retention)}, 2)
+	assert.NoError(t, err)
+	s.AwaitUpkeep()
+	return gone
 }
 
 // partitions returns the names and ranges of the partitions; the first is called deliveries.
@@ -120,7 +127,7 @@ func TestDropOldPartition(t *testing.T) {
 	assert.Len(t, a.partitions(t), 1, "it does not cover an eighth of the time yet")
 	a.age(t, first, 11)
 	a.purge(t)
-	bound := int(first) + 1000
+	bound := int(first) + 10_000
 	require.Equal(t, []string{
 		fmt.Sprintf("deliveries FOR VALUES FROM (MINVALUE) TO ('%d')", bound),
 		fmt.Sprintf("deliveries_%d FOR VALUES FROM ('%d') TO (MAXVALUE)", bound, bound),
@@ -146,14 +153,14 @@ func TestDropOldPartition(t *testing.T) {
 
 	// Messages of both partitions are claimed and recorded together.
 	a.wait(t, 0)
-	a.setNextID(t, bound+2000)
+	a.setNextID(t, bound+20_000)
 	a.wait(t, 0)
 	jobs, err := a.Queue().Claim(t.Context(), a.channel.ID, "w", 10, time.Minute)
 	require.NoError(t, err)
 	require.Len(t, jobs, 2)
 	_, err = a.Queue().Record(t.Context(), "w", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Sent, Attempts: 1}, {ID: jobs[1].ID, State: deliveries.Failed, Attempts: 1}})
 	require.NoError(t, err)
-	assert.Equal(t, []string{fmt.Sprintf("deliveries_%d 3", bound), fmt.Sprintf("deliveries_%d 4", bound+1000)}, lines(t, a.Handle(), 0, fmt.Sprintf(
+	assert.Equal(t, []string{fmt.Sprintf("deliveries_%d 3", bound), fmt.Sprintf("deliveries_%d 4", bound+10_000)}, lines(t, a.Handle(), 0, fmt.Sprintf(
 		"SELECT tableoid::regclass || ' ' || state FROM deliveries WHERE id IN (%d, %d) ORDER BY id", jobs[0].ID, jobs[1].ID)))
 }
 
@@ -184,7 +191,7 @@ func TestPartitionWithRecentRowsStays(t *testing.T) {
 			kept, release := keep(t, a)
 			a.purge(t) // which also makes the second partition
 			require.Len(t, a.partitions(t), 2)
-			a.setNextID(t, 5000)
+			a.setNextID(t, 50_000)
 			next := a.trigger(t, nil, nil)
 			a.age(t, next.ID, 90)
 			a.purge(t)
@@ -206,7 +213,7 @@ func TestMaintenancePause(t *testing.T) {
 	a.wait(t, 100)
 	exec(t, a.Store, "ANALYZE deliveries")
 	a.purge(t) // which makes the second partition
-	a.setNextID(t, 5000)
+	a.setNextID(t, 50_000)
 	a.age(t, a.trigger(t, nil, nil).ID, 90)
 	now := clocks.At(clock{}.Now())
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: a.address, Clock: now})
@@ -243,7 +250,7 @@ func TestPurgeWithoutDropPrivilege(t *testing.T) {
 	a := newArchive(t)
 	id := a.send(t, 100)
 	a.purge(t)
-	a.setNextID(t, 5000)
+	a.setNextID(t, 50_000)
 	a.age(t, a.trigger(t, nil, nil).ID, 100)
 	a.Store = openAsOther(t, a.Store, a.address)
 	a.purge(t)

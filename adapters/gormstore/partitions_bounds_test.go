@@ -1,0 +1,193 @@
+package gormstore_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// instance opens another store on the database, which may add partitions.
+func (a archive) instance(t *testing.T, c gormstore.Config) *gormstore.Store {
+	t.Helper()
+	c.URL, c.Clock = a.address, clock{}
+	s, err := gormstore.Open(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	s.DividePartitionsAt(1)
+	return s
+}
+
+// prepare adds the constraint of an upper bound to a partition.
+func (a archive) prepare(t *testing.T, partition string, bound events.OccurrenceID) {
+	t.Helper()
+	exec(t, a.Store, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT deliveries_until_%d CHECK (occurrence_id < %[2]d) NOT VALID", partition, bound))
+}
+
+// assertExpands checks that no bound is being prepared, and that an occurrence with an id can be
+// expanded.
+func (a archive) assertExpands(t *testing.T, id int) {
+	t.Helper()
+	assert.Equal(t, []string{"0"}, lines(t, a.Handle(), 0, "SELECT COUNT(*) FROM pg_constraint WHERE conname LIKE 'deliveries_until%'"))
+	a.setNextID(t, id)
+	o := a.trigger(t, nil, nil)
+	var err error
+	for err == nil {
+		_, err = a.Queue().Expand(t.Context(), 100)
+	}
+	require.ErrorIs(t, err, deliveries.ErrNothingToDo)
+	a.assertKept(t, true, o.ID)
+}
+
+// both has two instances work on the partitions at the same time: the table is locked until both
+// want to change it. It returns their log.
+func (a archive) both(t *testing.T) (log string) {
+	t.Helper()
+	held, err := a.Handle().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = held.ExecContext(t.Context(), "LOCK TABLE deliveries IN ACCESS SHARE MODE")
+	require.NoError(t, err)
+	var lines bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&lines, nil))
+	var instances sync.WaitGroup
+	for range 2 {
+		s, waits := a.instance(t, gormstore.Config{Logger: logger}), make(chan struct{})
+		once := sync.OnceFunc(func() { close(waits) })
+		s.Overhear(func(statement string) {
+			if strings.HasPrefix(statement, "LOCK TABLE") {
+				once()
+			}
+		})
+		instances.Go(func() { purgePage(t, s) })
+		<-waits
+		a.trigger(t, nil, nil) // So the next instance would choose a greater bound.
+	}
+	require.NoError(t, held.Rollback())
+	instances.Wait()
+	return lines.String()
+}
+
+// TestTwoInstancesAddPartition has two instances find at the same time that a partition is due.
+func TestTwoInstancesAddPartition(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.send(t, 11)
+	assert.NotContains(t, a.both(t), "level=WARN")
+	a.purge(t)
+	assert.Len(t, a.partitions(t), 2)
+	a.assertExpands(t, 100_000)
+}
+
+// TestTwoInstancesDropPartition has two instances find at the same time that a partition is old.
+func TestTwoInstancesDropPartition(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	first := a.send(t, 11)
+	a.purge(t)
+	a.setNextID(t, 50_000)
+	a.age(t, a.trigger(t, nil, nil).ID, 81)
+	a.age(t, first, 85)
+	assert.NotContains(t, a.both(t), "level=WARN")
+	assert.Len(t, a.partitions(t), 1)
+}
+
+// TestStrayBounds recovers from constraints that earlier versions left, and from a bound below
+// rows.
+func TestStrayBounds(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(t *testing.T, a archive, id events.OccurrenceID){
+		"two instances prepared one each": func(t *testing.T, a archive, id events.OccurrenceID) {
+			a.prepare(t, onlyPartition, id+1000)
+			a.prepare(t, onlyPartition, id+1005)
+		},
+		"the lower one is checked": func(t *testing.T, a archive, id events.OccurrenceID) {
+			a.prepare(t, onlyPartition, id+1005)
+			a.prepare(t, onlyPartition, id+1000)
+			exec(t, a.Store, fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT deliveries_until_%d", onlyPartition, id+1000))
+		},
+		"the new partition has one of before": func(t *testing.T, a archive, id events.OccurrenceID) {
+			a.purge(t)
+			a.prepare(t, onlyPartition, id+5)
+			a.prepare(t, fmt.Sprintf("deliveries_%d", id+10_000), id+5)
+		},
+		"a row is beyond": func(t *testing.T, a archive, id events.OccurrenceID) { a.prepare(t, onlyPartition, id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			id := a.send(t, 11)
+			leave(t, a, id)
+			a.purge(t)
+			assert.Len(t, a.partitions(t), 2)
+			a.assertExpands(t, int(id)+9_999)
+			a.assertExpands(t, 100_000)
+		})
+	}
+}
+
+// TestBoundSuffices is about the number of occurrences that the last partition still takes: it
+// grows with those that were created in the last minute, and not with those that are scheduled.
+func TestBoundSuffices(t *testing.T) {
+	t.Parallel()
+	for daysAgo, ahead := range map[int]int{0: 40_000, 1: 10_000} {
+		t.Run(fmt.Sprintf("created %d days ago", daysAgo), func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			a.send(t, 11)
+			scheduled := make([]deliveries.TriggerRequest, 500)
+			for i := range scheduled {
+				scheduled[i].Occurrence = a.occurs
+				scheduled[i].Occurrence.Options.SendAt = clock{}.Now().AddDate(0, 6, 0)
+			}
+			require.NoError(t, a.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Deliveries().Trigger(t.Context(), scheduled)
+				return err
+			}))
+			exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET created_at = created_at - interval '%d days' WHERE scheduled", daysAgo))
+			heard, hear := statements()
+			a.Overhear(hear)
+			a.purge(t)
+			assert.Contains(t, a.partitions(t)[0], fmt.Sprintf("TO ('%d')", 501+ahead))
+
+			planned, lookups := planner{t: t, conn: planning(t, a.Store), postgres: true, cached: true}, 0
+			for statement := range heard {
+				if strings.HasPrefix(statement, "SELECT id, created_at FROM occurrences") {
+					lookups++
+					plan := planned.plan(statement)
+					assert.Contains(t, plan.text, "occurrences_pkey", statement)
+					assert.False(t, plan.sorts, statement)
+				}
+			}
+			assert.Greater(t, lookups, 2)
+		})
+	}
+}
+
+// TestFewIDsLeft is about a prepared bound that occurrences reach before the partition has it.
+func TestFewIDsLeft(t *testing.T) {
+	t.Parallel()
+	for left, warns := range map[events.OccurrenceID]bool{0: true, 2_499: true, 2_500: false} {
+		t.Run(fmt.Sprint(left), func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			id := a.send(t, 0)
+			a.prepare(t, onlyPartition, id+1+left)
+			a.age(t, id, 1)
+			var log bytes.Buffer
+			purgePage(t, a.instance(t, gormstore.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+			require.Len(t, a.partitions(t), 2)
+			warning := fmt.Sprintf(`msg="new occurrences will soon wait for a partition of deliveries" from_occurrence=%d left=%d`, id+1+left, left)
+			assert.Equal(t, warns, strings.Contains(log.String(), warning), log.String())
+		})
+	}
+}
