@@ -18,6 +18,9 @@ import (
 )
 
 const (
+	// overdueParts is the part of the retention period by which a row may stay longer because its
+	// partition will be dropped: an eighth.
+	overdueParts = 8
 	// tableLockTimeout limits the wait for the lock of the whole table, because other sessions
 	// queue behind it. tableLockAttempts is the maximum number of attempts, with a pause of
 	// lockPause in between.
@@ -84,7 +87,7 @@ func (row partitionRow) partition() (p partition, err error) {
 // maintainPartitions starts a goroutine that drops the partitions whose occurrences are all old,
 // and adds a partition when the last one is large. The goroutine may take long, and pauses after
 // that. maintainPartitions returns the id of the occurrence below which Purge must delete rows: the
-// partitions from there on will be dropped. noBound: Purge deletes all old rows.
+// partitions from there on will be dropped soon enough. noBound: Purge deletes all old rows.
 func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
 	below = noBound
 	all, err := e.partitions(ctx)
@@ -100,7 +103,13 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 		if is {
 			old = append(old, p)
 		}
-		if _, kept := e.maintenance.undroppable.Load(p.Name); !is || !kept {
+		_, pages := e.maintenance.undroppable.Load(p.Name)
+		if !is {
+			if pages, err = e.isOverdue(ctx, p, oldBefore); err != nil {
+				return below, err
+			}
+		}
+		if !pages {
 			below = min(below, p.From)
 		}
 		if !is {
@@ -119,14 +128,16 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 // partitionsFailed is logged when partitions cannot be dropped or added.
 const partitionsFailed = "the partitions of deliveries could not be maintained"
 
-// maintain drops and adds partitions. If one cannot be dropped, a bound that is prepared must not
-// wait for that.
+// maintain drops and adds partitions. If one cannot be dropped, the others that are old are not
+// tried, and Purge deletes their rows, too. A bound that is prepared must not wait for that.
 func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
 	var dropping error
 	for _, p := range old {
-		if dropping = e.dropPartition(ctx, p, oldBefore, log); dropping != nil {
-			break
+		if dropping != nil {
+			e.maintenance.undroppable.Store(p.Name, true)
+			continue
 		}
+		dropping = e.dropPartition(ctx, p, oldBefore, log)
 	}
 	e.analyzeDeliveries(ctx, all, log)
 	last, adding := e.dropStrayBounds(ctx, all)
@@ -178,15 +189,21 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 	return old, err
 }
 
+// isOverdue reports whether a partition has an occurrence that stayed longer than the retention
+// period by the part for which a row may wait for its partition: ids grow more slowly than they did
+// when the partition got its upper bound, or not at all.
+func (e *postgresEngine) isOverdue(ctx context.Context, p partition, oldBefore time.Time) (bool, error) {
+	first, err := e.firstOccurrence(ctx, p.From)
+	overdue := oldBefore.Add(-e.now().Sub(oldBefore) / overdueParts)
+	return first.ID != 0 && first.ID < p.Until && first.CreatedAt.Before(overdue), err
+}
+
 // dropPartition drops a partition, unless one of its occurrences was sent or cancelled much later
 // than it was created, or has open deliveries. Then, and after an error, Purge deletes its rows.
 // Purge also deletes the occurrences.
 func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
 	kept, err := e.hasRecentOccurrences(ctx, p, oldBefore)
-	if err != nil {
-		return err
-	}
-	if !kept {
+	if err == nil && !kept {
 		err = e.changeTable(ctx, func(t tx) error {
 			table := pgx.Identifier{p.Name}.Sanitize()
 			err := t.db(ctx).Exec("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE").Error

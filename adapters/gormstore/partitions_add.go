@@ -15,8 +15,8 @@ const (
 	// added. A small installation has one partition.
 	partitionRows = 5_000_000
 	// spanParts is the part of the retention period that the last partition covers before another
-	// one is added: an eighth.
-	spanParts = 8
+	// one is added: a tenth. Until that one begins, it covers about an eighth (see overdueParts).
+	spanParts = 10
 	// minOccurrencesAhead is the minimum number of occurrences that the last partition still takes
 	// while another one is added, and aheadParts the part of those that it already has. rateTime is
 	// the time in which the rate of new occurrences is measured, and aheadTime that for which it

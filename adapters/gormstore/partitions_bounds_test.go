@@ -135,6 +135,28 @@ func TestStrayBounds(t *testing.T) {
 	}
 }
 
+// TestRetentionWhenIDsGrowSlowly is about a partition whose upper bound is not reached: its rows
+// are deleted when they are an eighth older than they should be.
+func TestRetentionWhenIDsGrowSlowly(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	first := a.send(t, 11)
+	a.purge(t)
+	require.Len(t, a.partitions(t), 2)
+	second := a.send(t, 0)
+	a.age(t, first, 89)
+	a.age(t, second, 89)
+	a.purge(t)
+	a.assertKept(t, true, first, second)
+	a.age(t, first, 91)
+	a.purge(t)
+	a.assertKept(t, false, first)
+	a.age(t, second, 1000)
+	a.purge(t)
+	a.assertKept(t, false, second)
+	assert.Len(t, a.partitions(t), 2)
+}
+
 // TestBoundSuffices is about the number of occurrences that the last partition still takes: it
 // grows with those that were created in the last minute, and not with those that are scheduled.
 func TestBoundSuffices(t *testing.T) {
@@ -190,4 +212,27 @@ func TestFewIDsLeft(t *testing.T) {
 			assert.Equal(t, warns, strings.Contains(log.String(), warning), log.String())
 		})
 	}
+}
+
+// TestPurgeOfTwoWithoutDropPrivilege has two old partitions that cannot be dropped.
+func TestPurgeOfTwoWithoutDropPrivilege(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	first := a.send(t, 11)
+	a.purge(t)
+	a.setNextID(t, 50_000)
+	second := a.send(t, 11)
+	a.purge(t)
+	require.Len(t, a.partitions(t), 3)
+	a.setNextID(t, 100_000)
+	a.age(t, first, 89)
+	a.age(t, second, 85)
+	a.age(t, a.trigger(t, nil, nil).ID, 81)
+	a.Store = openAsOther(t, a.Store, a.address)
+	for range 3 {
+		purgePage(t, a.Store)
+		purgePage(t, a.Store)
+	}
+	a.assertKept(t, false, first, second)
+	assert.Len(t, a.partitions(t), 3)
 }

@@ -122,10 +122,10 @@ func (a archive) setNextID(t *testing.T, id int) {
 func TestDropOldPartition(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
-	first := a.send(t, 9)
+	first := a.send(t, 7)
 	a.purge(t)
-	assert.Len(t, a.partitions(t), 1, "it does not cover an eighth of the time yet")
-	a.age(t, first, 11)
+	assert.Len(t, a.partitions(t), 1, "it does not cover a tenth of the time yet")
+	a.age(t, first, 9)
 	a.purge(t)
 	bound := int(first) + 10_000
 	require.Equal(t, []string{
@@ -139,11 +139,11 @@ func TestDropOldPartition(t *testing.T) {
 	last := a.send(t, 0) // it still comes to the first partition
 	a.setNextID(t, bound)
 	newer := a.send(t, 79)
-	a.age(t, first, 100)
+	a.age(t, first, 89)
 	a.age(t, last, 81)
 	a.purge(t)
 	a.assertKept(t, true, first, last, newer)
-	assert.Len(t, a.partitions(t), 3, "the second covers an eighth of the time, too")
+	assert.Len(t, a.partitions(t), 3, "the second covers a tenth of the time, too")
 
 	a.age(t, newer, 81)
 	a.purge(t)
