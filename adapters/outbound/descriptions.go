@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -55,6 +56,8 @@ func Describe(err error, reached bool) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return NoRoute
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return Broken
+	case strings.Contains(err.Error(), "http2: client connection lost"): // A ping had no answer. The error has no type.
 		return Broken
 	case reached:
 		return NotUnderstood

@@ -21,7 +21,7 @@ type Options struct {
 	Idle        time.Duration
 }
 
-// A request that times out does not end its connection of HTTP/2. Pings find out whether the
+// A request that times out does not end its HTTP/2 connection. Pings find out whether the
 // connection is dead; otherwise the system does, after about 15 minutes.
 const (
 	pingAfter   = 10 * time.Second // without anything from the server

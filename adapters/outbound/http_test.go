@@ -43,7 +43,7 @@ func TestWatchReportsCertificate(t *testing.T) {
 	}
 }
 
-// TestDeadConnection checks that a connection of HTTP/2 that loses everything, but stays open, is
+// TestDeadConnection checks that an HTTP/2 connection that loses everything, but stays open, is
 // soon replaced. Its requests time out, and do not end it.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,11 @@ func TestDeadConnection(t *testing.T) {
 		for post() != nil && time.Since(died) < 10*time.Minute {
 		}
 		assert.LessOrEqual(t, time.Since(died), 15*time.Second)
-		assert.Len(t, opened, 2)
+		require.Len(t, opened, 2)
+
+		opened[1].lost.Store(true)
+		client.Timeout = 0
+		assert.Equal(t, outbound.Broken, outbound.Describe(post(), true), "it is not the fault of an answer")
 	})
 }
 

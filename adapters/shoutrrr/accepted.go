@@ -9,11 +9,12 @@ import (
 // maxAccepted is the maximum number of messages that a driver remembers.
 const maxAccepted = 10_000
 
-// messageKey identifies a message and the URL that it goes to. It is the same on every attempt.
+// messageKey identifies a message with its text, and the URL that it goes to. It is the same on
+// every attempt, unless the template has changed.
 type messageKey [sha256.Size]byte
 
 func keyOf(link *url.URL, n note) messageKey {
-	return sha256.Sum256([]byte(n.id + "\x00" + link.String()))
+	return sha256.Sum256([]byte(n.id + "\x00" + link.String() + "\x00" + n.title + "\x00" + n.text))
 }
 
 // accepted remembers how many requests of a message a service accepted before one failed. It

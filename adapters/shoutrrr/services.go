@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/rocketchat"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/gotify"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushover"
@@ -47,7 +45,7 @@ type service struct {
 func services() map[string]service {
 	return map[string]service{
 		"bark":       {connects: true, titled: true, posts: barkPosts, classify: classifyBark},
-		"discord":    {titled: true, classify: classifyDiscord},
+		"discord":    {titled: true, posts: discordPosts, classify: classifyDiscord},
 		"googlechat": {connects: true, posts: googlechatPosts},
 		"gotify":     {connects: true, titled: true, keyed: true},
 		"ifttt":      {posts: iftttPosts},
@@ -118,10 +116,6 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 		return nil, err
 	}
 	switch s := made.(type) {
-	case *discord.Service:
-		// It retries for minutes. The messageTransport stops that, so it need not sleep.
-		s.HTTPClient, s.Sleeper = client, noSleep{}
-		s.Config.SplitLines = false // With it, the library loses lines of texts with more than ten.
 	case *gotify.Service:
 		*s.GetHTTPClient() = *client
 		if s.Config.Title == "Shoutrrr notification" {
@@ -147,8 +141,3 @@ type noTransport struct{}
 func (noTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("a check connects to nothing")
 }
-
-// noSleep does not sleep.
-type noSleep struct{}
-
-func (noSleep) Sleep(time.Duration) {}

@@ -40,7 +40,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 		case parked:
 			return
 		case postponed:
-			held.finish(off.outcome(now, s.worker.set.Retry.For), nil)
+			s.putOff(held, off, now)
 			return
 		case mustWait:
 			if s.limits.Shared && s.targets.full(now) {
@@ -76,13 +76,20 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 		end := s.targets.end(s.target(j), answer, now)
 		s.logHost(s.target(j), answer, end)
 		for _, off := range end.postponed {
-			held.finish(off.outcome(now, s.worker.set.Retry.For), nil)
+			s.putOff(held, off, now)
 		}
 		if !end.more || !s.acquireSlot(ctx) {
 			return
 		}
 		j = end.next
 	}
+}
+
+// putOff finishes a delivery that is postponed, or has failed, because of its host.
+func (s *sender) putOff(held *claims, p postponement, now time.Time) {
+	out := p.outcome(now, s.worker.set.Retry.For)
+	s.logFailed(events.Occurrence{}, p.job, deliveries.Message{}, out, deliveries.Unanswered("%s", p.reason))
+	held.finish(out, nil)
 }
 
 // send makes one attempt at a delivery and records its outcome. The caller holds a slot, which
@@ -139,6 +146,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		held.finish(back, &s.ref)
 		return noAttempt
 	}
+	in.Occurrence.Context, in.Occurrence.Options = nil, events.Options{} // The attempt may take long and does not need them.
 	return s.deliver(ctx, held, in.Occurrence, j, message, taken)
 }
 

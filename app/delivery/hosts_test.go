@@ -103,9 +103,9 @@ func TestHostThatIsGone(t *testing.T) {
 	})
 }
 
-// TestHostThatIsAwayShortly checks that old messages do not fail because of a host that has just
+// TestHostThatIsAwayBriefly checks that old messages do not fail because of a host that has just
 // stopped answering.
-func TestHostThatIsAwayShortly(t *testing.T) {
+func TestHostThatIsAwayBriefly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)

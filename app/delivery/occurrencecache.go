@@ -7,10 +7,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// occurrenceCache keeps the occurrences of claimed deliveries for all senders, so that each is read
-// once. Occurrences never change. It has two generations: when the young one is full, it becomes
-// the old one, which is dropped. An occurrence in use moves to the young one. It is safe for
-// concurrent use.
+// occurrenceCache keeps the occurrences of claimed deliveries for all senders, so that most are
+// read once. Occurrences never change. It has two generations: when the young one is full, it
+// replaces the old one. An occurrence in use moves to the young one. It is safe for concurrent use.
 type occurrenceCache struct {
 	mu         sync.Mutex
 	young, old map[events.OccurrenceID]events.Occurrence
@@ -18,10 +17,12 @@ type occurrenceCache struct {
 }
 
 const (
-	// maxGeneration is how many bytes a generation of an occurrenceCache holds. A claim fits in it.
+	// maxGeneration is how many bytes a generation of an occurrenceCache holds. A claim fits in it,
+	// unless its occurrences name very many recipients.
 	maxGeneration = deliveries.ClaimBytes + claimMax*occurrenceBytes
 	// occurrenceBytes is about how much an occurrence takes without its context.
 	occurrenceBytes = 512
+	nameBytes       = 24 // of a recipient that it names, beside the characters
 )
 
 func newOccurrenceCache() *occurrenceCache {
@@ -70,7 +71,7 @@ func (c *occurrenceCache) keep(o events.Occurrence) {
 	}
 	size := occurrenceBytes + len(o.Context)
 	for _, name := range o.Options.LimitTo {
-		size += len(name)
+		size += nameBytes + len(name)
 	}
 	if c.size > 0 && c.size+size > maxGeneration {
 		c.young, c.old, c.size = map[events.OccurrenceID]events.Occurrence{}, c.young, 0

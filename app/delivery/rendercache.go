@@ -11,13 +11,13 @@ import (
 )
 
 // renderCache keeps what many deliveries of a sender share, so that it is read once: the inputs of
-// a message beside its occurrence, which are trusted until clear. It is safe for concurrent use.
+// a message other than its occurrence, which are trusted until clear. It is safe for concurrent use.
 type renderCache struct {
 	queue       deliveries.Queue
 	occurrences *occurrenceCache // of all senders
 
 	mu        sync.Mutex
-	inputs    map[inputKey]deliveries.RenderInput // with occurrences without context
+	inputs    map[inputKey]deliveries.RenderInput // their occurrences have no context
 	templates int                                 // their bytes, at most maxCachedTemplates
 }
 

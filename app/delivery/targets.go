@@ -203,6 +203,9 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 	if g := t.known[name]; g != nil {
 		g.running--
 		g.answered = now
+		if a.attempted && !a.responds && now.Sub(g.breaker.last) >= targetGone {
+			g.breaker = breaker{} // Nothing is known of the time since the last failure.
+		}
 		e.before = g.breaker
 		switch {
 		case !a.attempted:

@@ -49,7 +49,7 @@ func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 			return "it was sent" + d.via(), delivered
 		case d.State == Failed:
 			return "it failed: " + d.LastError, delivered
-		case d.State == Skipped && delivered:
+		case d.State == Skipped && c.Gates.Closed() == "":
 			return "it was skipped: " + string(d.Reason), delivered
 		case d.State.Open() && c.Gates.Closed() == "":
 			return "it waits for " + d.Waiting.String(), true

@@ -24,7 +24,7 @@ type Failure struct {
 	Target     bool
 	RetryAfter time.Duration // requested by the provider; 0: nothing
 	// MaybeAccepted says that the provider may have accepted the message nevertheless, or a part of
-	// it: an answer is missing, or it came from some of several targets.
+	// it: an answer is missing, or only some of several targets accepted it.
 	MaybeAccepted bool
 }
 

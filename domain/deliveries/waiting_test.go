@@ -125,6 +125,8 @@ func TestFate(t *testing.T) {
 	words, delivered := c.Outcome(made(deliveries.Pending))
 	assert.Equal(t, "it waits for its turn", words, "it was checked before the delivery was made")
 	assert.True(t, delivered)
+	words, _ = c.Outcome(made(deliveries.Skipped))
+	assert.Equal(t, "it was skipped: "+string(deliveries.OptedOut), words)
 	c.Notification.Active, c.Gates.MemberLocked = true, true
 	words, delivered = c.Outcome(made(deliveries.Pending))
 	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")
