@@ -37,7 +37,8 @@ type preparedBound struct {
 }
 
 // hasStrayBounds reports whether a partition has prepared bounds that it cannot get: it is not the
-// last one, or there are several, or the bound is below its occurrences. Rows beyond it are refused.
+// last one, or there are several, or the bound is below its occurrences. Rows beyond it are
+// refused.
 func (p partition) hasStrayBounds() bool {
 	n := len(p.Prepared)
 	return n > 1 || n == 1 && (p.Until != noBound || p.Prepared[0].Until <= p.From)

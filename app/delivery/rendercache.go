@@ -11,7 +11,8 @@ import (
 )
 
 // renderCache keeps what many deliveries of a sender share, so that it is read once: the inputs of
-// a message other than its occurrence, which are trusted until clear. It is safe for concurrent use.
+// a message other than its occurrence, which are trusted until clear. It is safe for concurrent
+// use.
 type renderCache struct {
 	queue       deliveries.Queue
 	occurrences *occurrenceCache // of all senders
