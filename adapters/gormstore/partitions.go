@@ -97,17 +97,17 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 	var old []partition
 	for _, p := range all[:len(all)-1] {
 		is, err := e.isOld(ctx, p, oldBefore)
+		var pages bool // whether Purge deletes its old rows
+		switch {
+		case err != nil:
+		case is:
+			old = append(old, p)
+			_, pages = e.maintenance.undroppable.Load(p.Name)
+		default:
+			pages, err = e.isOverdue(ctx, p, oldBefore)
+		}
 		if err != nil {
 			return below, err
-		}
-		if is {
-			old = append(old, p)
-		}
-		_, pages := e.maintenance.undroppable.Load(p.Name)
-		if !is {
-			if pages, err = e.isOverdue(ctx, p, oldBefore); err != nil {
-				return below, err
-			}
 		}
 		if !pages {
 			below = min(below, p.From)

@@ -72,8 +72,10 @@ func (p postponement) outcome(now time.Time, retry time.Duration) deliveries.Out
 // stalledReason is why a delivery is postponed whose host has not failed yet.
 const stalledReason = "the host does not answer in time"
 
-// failureReason returns why deliveries of a target whose breaker was opened are postponed.
-func (g *target) failureReason() string { return "the host did not answer: " + g.failure }
+// postpone postpones a delivery of a target whose breaker was opened.
+func (g *target) postpone(j deliveries.Job, until time.Time) postponement {
+	return postponement{j, until, "the host did not answer: " + g.failure, g.breaker.since}
+}
 
 // admission is the decision about a delivery.
 type admission int
@@ -176,7 +178,7 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 		t.known[name] = g
 	}
 	if until := g.breaker.open(now); !until.IsZero() {
-		return postponed, postponement{j, g.delay(until), g.failureReason(), g.breaker.since}
+		return postponed, g.postpone(j, g.delay(until))
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)
@@ -184,7 +186,7 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 	}
 	switch {
 	case g.breaker.onTrial():
-		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.failureReason(), g.breaker.since}
+		return postponed, g.postpone(j, g.delay(now.Add(g.breaker.pause)))
 	case len(g.parked) < targetParked:
 		g.parked = append(g.parked, j)
 		return parked, postponement{}
@@ -218,7 +220,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		e.after = g.breaker
 		if until := g.breaker.open(now); !until.IsZero() {
 			for _, j := range g.parked {
-				e.postponed = append(e.postponed, postponement{j, until, g.failureReason(), g.breaker.since})
+				e.postponed = append(e.postponed, g.postpone(j, until))
 			}
 			g.parked = nil
 		}
