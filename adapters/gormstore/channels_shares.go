@@ -13,7 +13,6 @@ type shareRow struct {
 	ChannelID channels.ID
 	Owner     string
 	Joined    int64
-	Renewed   int64
 	UntilAt   time.Time
 	Places    int
 }
@@ -21,15 +20,15 @@ type shareRow struct {
 func (shareRow) TableName() string { return "channel_shares" }
 
 func (r shareRow) holder() channels.Holder {
-	return channels.Holder{Owner: r.Owner, Joined: r.Joined, Renewed: r.Renewed, Concurrency: r.Places}
+	return channels.Holder{Owner: r.Owner, Joined: r.Joined, Concurrency: r.Places}
 }
 
 // HoldShare locks the row of the channel, so that each unit sees the leases that the others have
 // written.
-func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Concurrency) (share channels.Share, err error) {
+func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Concurrency) (share int, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.workSmall(ctx, func(t tx) error {
-		share = channels.Share{Holders: 1, Begun: true, Concurrency: places.Limit}
+		share = places.Limit
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil || !there { // The gates of a deleted channel are closed.
 			return err
@@ -51,7 +50,7 @@ func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string,
 		}
 		share = places.Share(owner, holders)
 		had := holders[slices.IndexFunc(holders, func(h channels.Holder) bool { return h.Owner == owner })].Concurrency
-		if has := max(share.Concurrency, places.Held); has != had {
+		if has := max(share, places.Held); has != had {
 			return t.db(ctx).Model(&shareRow{}).Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
 		}
 		return nil

@@ -276,6 +276,8 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	_, err = q.HoldShare(ctx, p.channel.ID, "w", time.Minute, channels.Concurrency{Limit: 16})
 	require.NoError(t, err)
 	require.NoError(t, q.ReleaseShare(ctx, p.channel.ID, "w"))
+	_, err = q.TakeSlots(ctx, p.channel.ID, 100, 1)
+	require.NoError(t, err)
 	taken, err := q.TakeQuota(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, channels.Allowance{})
 	require.NoError(t, err)
 	_, err = q.TakeQuota(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, taken)

@@ -54,31 +54,40 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			continue
 		case admitted:
 		}
-		if s.acquireSlot(ctx) {
-			attempts.Go(func() { s.attempt(ctx, held, j) })
+		if free := s.acquireSlot(ctx, held); free || ctx.Err() == nil {
+			attempts.Go(func() { s.attempt(ctx, held, j, free) })
 		}
 		return
 	}
 }
 
 // acquireSlot waits until the rate limit and the organization's share allow an attempt. It reports
-// false when ctx ends first.
-func (s *sender) acquireSlot(ctx context.Context) bool {
-	return s.waitForRate(ctx) && s.worker.attempts.acquire(ctx, s.ref)
+// false when ctx ends first, or when the rate limit allows none soon.
+func (s *sender) acquireSlot(ctx context.Context, held *claims) bool {
+	return s.waitForRate(ctx, held) && s.worker.attempts.acquire(ctx, s.ref)
 }
 
-// attempt tries to send a delivery, and then the deliveries that were parked meanwhile.
-func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
+// attempt tries to send a delivery, and then the deliveries that were parked meanwhile. Those for
+// which no slot is free go back to the queue.
+func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job, free bool) {
 	for {
-		held.begin(j.ID)
-		answer := s.send(ctx, held, j)
+		answer := noAttempt
+		if free {
+			held.begin(j.ID)
+			answer = s.send(ctx, held, j)
+		} else {
+			held.finish(postponedUntried(j, s.worker.clock.Now()), nil)
+		}
 		now := s.worker.clock.Now()
 		end := s.targets.end(s.target(j), answer, now)
 		s.logHost(s.target(j), answer, end)
 		for _, off := range end.postponed {
 			s.putOff(held, off, now)
 		}
-		if !end.more || !s.acquireSlot(ctx) {
+		if !end.more {
+			return
+		}
+		if free = s.acquireSlot(ctx, held); !free && ctx.Err() != nil {
 			return
 		}
 		j = end.next

@@ -47,15 +47,18 @@ type fakeQueue struct {
 	cancelled  []events.OccurrenceID
 	askedAbout []events.OccurrenceID // by Cancelled
 
-	usage    channels.Usage // of the channel with the id 1
-	usedUp   time.Time      // of its quota
-	allows   int            // calls of Allow
-	taken    int            // of the quota
-	shares   map[channels.ID]map[string]*fakeShare
-	diverted []channels.PoolReason // of the calls of Divert
-	relieved int                   // deliveries that others took over from a channel at its limit
-	keeps    []int                 // what channel 1 was to keep of them
-	answered map[channels.ID]channels.Quality
+	usage  channels.Usage // of the channel with the id 1
+	usedUp time.Time      // of its quota
+	allows int            // calls of Allow
+	taken  int            // of the quota
+	shares map[channels.ID]map[string]*fakeShare
+	// lastSlots are the last slots taken of the rates of channels, and slotTakes how often some were.
+	lastSlots map[channels.ID]time.Time
+	slotTakes int
+	diverted  []channels.PoolReason // of the calls of Divert
+	relieved  int                   // deliveries that others took over from a channel at its limit
+	keeps     []int                 // what channel 1 was to keep of them
+	answered  map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage
 	outages   []channels.Outage // as reported; without an error: cleared

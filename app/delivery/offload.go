@@ -73,13 +73,10 @@ func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Ti
 }
 
 // keepCount returns how many messages the channel keeps because its limits let them go soon,
-// counted over all instances. It reports whether this instance has a part of the limits. An
-// instance without one does not know the rate and leaves the offloading to the others.
+// counted over all instances. It reports whether this instance has a part of the concurrent attempts.
+// An instance without one does not know the rate and leaves the offloading to the others.
 func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
 	rate := math.Ceil(s.limits.PerSecond * keepFor.Seconds())
-	if rate > 0 && s.share.perSecond(now) <= 0 {
-		return 0, false
-	}
 	if !s.limits.Shared {
 		return int(rate), true
 	}

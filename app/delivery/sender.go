@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -54,6 +53,7 @@ type sender struct {
 	// These have locks of their own.
 	pool  pool
 	share share
+	slots rateSlots
 	quota quota
 
 	begun      atomic.Int64        // attempts since the rate was last measured
@@ -66,7 +66,6 @@ type sender struct {
 	retryAfter time.Time // the provider asked for a pause until then, on any instance
 	usedUp     time.Time // nothing is left of the channel's quota until then
 	failure    string    // the latest failure of the channel, without the recipient's address
-	nextSlot   time.Time // when the rate limit lets the next message go
 	// failures samples the failures that are logged.
 	failures sampler
 	hosts    sampler // of the hosts of recipients that are logged
@@ -200,10 +199,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if len(found) == 0 && !held.wait(ctx, s.notified, s.untilRefresh()) {
 			return claimed, nil
 		}
-		if len(found) > 0 {
-			claimed = true
-			s.holdShare(ctx)
-		}
+		claimed = claimed || len(found) > 0
 		if err := s.cache.prefetch(ctx, found); err != nil && ctx.Err() == nil {
 			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.ref.channel), "error", err)
 		}
@@ -290,19 +286,14 @@ func (s *sender) claimSize() int {
 	}
 	most := min(max(claimFactor*concurrency, claimMin), claimMax)
 	size := s.rate.ahead(min(most, max(2*concurrency, claimUrgent)), most)
-	if rate := s.rateLimit(s.worker.clock.Now()); rate > 0 {
-		ahead := s.worker.set.Lease / 4
+	if rate := s.slots.perSecond(s.limits.PerSecond); rate > 0 {
+		ahead := s.slotTooFar()
 		if s.pool.size() > 1 { // Other members may take deliveries that are not held.
 			ahead = min(ahead, keepFor)
 		}
 		size = min(size, max(1, int(rate*ahead.Seconds())))
 	}
 	return size
-}
-
-// rateLimit returns how many messages may leave in a second; 0: no limit.
-func (s *sender) rateLimit(now time.Time) float64 {
-	return cmp.Or(s.share.perSecond(now), s.limits.PerSecond)
 }
 
 // claimable returns how many deliveries may be claimed now. A rate limit bounds all held deliveries
@@ -316,7 +307,7 @@ func (s *sender) claimable(held *claims) int {
 		return size
 	}
 	now := s.worker.clock.Now()
-	if s.slotIn(now) > s.worker.set.Lease/4 {
+	if s.slots.in(now) > s.slotTooFar() {
 		s.noteThrottled(now)
 		return 0
 	}

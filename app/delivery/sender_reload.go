@@ -94,8 +94,8 @@ func (s *sender) reopen(ctx context.Context) {
 	}
 	s.mu.Lock()
 	s.breaker = breaker{} // It counted failures of the old settings.
-	s.nextSlot = time.Time{}
 	s.mu.Unlock()
+	s.slots.reset()
 	s.health.reset()
 	s.renewQuota(ctx)
 }

@@ -18,17 +18,15 @@ func TestPlacesAreDividedEvenly(t *testing.T) {
 		for holders := 1; holders <= 25; holders++ {
 			var who []channels.Holder
 			for i := range holders {
-				who = append(who, channels.Holder{Owner: fmt.Sprint(i), Joined: int64(i), Renewed: int64(holders + i)})
+				who = append(who, channels.Holder{Owner: fmt.Sprint(i), Joined: int64(i)})
 			}
-			places, rate := 0, 0.0
+			places := 0
 			for _, h := range who {
 				part := channels.Concurrency{Limit: all}.Share(h.Owner, who)
-				assert.InDelta(t, float64(all)/float64(holders), part.Concurrency, 1)
-				assert.Equal(t, part.Concurrency > 0, part.Of(100) > 0, "who may not send needs no part of the rate")
-				places, rate = places+part.Concurrency, rate+part.Of(100)
+				assert.InDelta(t, float64(all)/float64(holders), part, 1)
+				places += part
 			}
 			assert.Equal(t, all, places)
-			assert.InDelta(t, 100, rate, 0.001)
 		}
 	}
 }
@@ -36,11 +34,10 @@ func TestPlacesAreDividedEvenly(t *testing.T) {
 func TestPlacesDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	two := func(others int) []channels.Holder {
-		return []channels.Holder{{Owner: "a", Joined: 1, Renewed: 3}, {Owner: "b", Joined: 2, Renewed: 2, Concurrency: others}}
+		return []channels.Holder{{Owner: "a", Joined: 1}, {Owner: "b", Joined: 2, Concurrency: others}}
 	}
-	assert.Equal(t, 3, channels.Concurrency{Limit: 16}.Share("a", two(13)).Concurrency)
-	assert.Zero(t, channels.Concurrency{Limit: 16}.Share("a", two(20)).Concurrency, "the limit was lowered")
-	assert.Equal(t, channels.Share{Holders: 2, Begun: true}, channels.Concurrency{}.Share("a", two(0)), "it is not shared")
+	assert.Equal(t, 3, channels.Concurrency{Limit: 16}.Share("a", two(13)))
+	assert.Zero(t, channels.Concurrency{Limit: 16}.Share("a", two(20)), "the limit was lowered")
 }
 
 // instance is one that sends, as the model of TestPlacesHold knows it.
@@ -65,12 +62,11 @@ func TestPlacesHold(t *testing.T) {
 				at = len(held)
 				held = append(held, channels.Holder{Owner: name, Joined: number})
 			}
-			held[at].Renewed = number
 			asks := channels.Concurrency{Limit: one.all, Held: max(one.may, one.running)}
 			part := asks.Share(name, held)
-			held[at].Concurrency = max(part.Concurrency, asks.Held)
+			held[at].Concurrency = max(part, asks.Held)
 			if !lost {
-				one.may = part.Concurrency
+				one.may = part
 			}
 		}
 		forget := func(name string) {

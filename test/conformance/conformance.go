@@ -46,6 +46,7 @@ func nouns() map[string]cases {
 		"PoolsLeft":         leavingPoolCases(),
 		"Offload":           offloadCases(),
 		"Limits":            shareCases(),
+		"Rates":             rateCases(),
 		"Quotas":            quotaCases(),
 		"Notifications":     notificationCases(),
 		"Subscriptions":     subscriptionCases(),

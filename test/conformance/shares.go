@@ -11,47 +11,26 @@ import (
 )
 
 func shareCases() cases {
-	share := func(t *testing.T, w *world, c channels.Channel, owner string, lease time.Duration) channels.Share {
-		t.Helper()
-		part, err := w.Queue().HoldShare(t.Context(), c.ID, owner, lease, channels.Concurrency{})
-		require.NoError(t, err)
-		return part
-	}
 	places := func(t *testing.T, w *world, c channels.Channel, owner string, all, held int) int {
 		t.Helper()
 		part, err := w.Queue().HoldShare(t.Context(), c.ID, owner, lease, channels.Concurrency{Limit: all, Held: held})
 		require.NoError(t, err)
-		return part.Concurrency
+		return part
 	}
 	return cases{
-		"OnlyOneHasAllAtOnce": func(t *testing.T, w *world) {
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.text, "b", lease), "of each channel")
-		},
-		"NewInstanceWaitsForOthers": func(t *testing.T, w *world) {
-			share(t, w, w.mine.mail, "a", lease)
-			share(t, w, w.mine.mail, "a", lease)
-			assert.Equal(t, channels.Share{Holders: 2}, share(t, w, w.mine.mail, "b", lease))
-			assert.Equal(t, channels.Share{Holders: 2}, share(t, w, w.mine.mail, "b", lease), "however often it asks")
-			assert.Equal(t, channels.Share{Holders: 3}, share(t, w, w.mine.mail, "c", lease))
-			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "a", lease))
-			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "b", lease), "c has come later, and knows")
-			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "c", lease))
-		},
 		"ReleasedShareIsUsedAtOnce": func(t *testing.T, w *world) {
-			share(t, w, w.mine.mail, "a", lease)
-			share(t, w, w.mine.mail, "b", lease)
+			assert.Equal(t, 16, places(t, w, w.mine.mail, "a", 16, 0))
+			assert.Zero(t, places(t, w, w.mine.mail, "b", 16, 0))
 			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "a"))
 			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "nobody"))
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
+			assert.Equal(t, 16, places(t, w, w.mine.mail, "b", 16, 0))
 		},
 		"ALeaseEnds": func(t *testing.T, w *world) {
-			share(t, w, w.mine.mail, "dead", -time.Second)
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
+			_, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, "dead", -time.Second, channels.Concurrency{Limit: 16})
+			require.NoError(t, err)
+			assert.Equal(t, 16, places(t, w, w.mine.mail, "b", 16, 0))
 		},
 		"DeletedChannelNeedsNone": func(t *testing.T, w *world) {
-			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, channels.Channel{ID: 1 << 40}, "a", lease))
 			assert.Equal(t, 16, places(t, w, channels.Channel{ID: 1 << 40}, "a", 16, 0))
 		},
 		"PlacesAreNeverMoreThanAll": func(t *testing.T, w *world) {
@@ -74,33 +53,25 @@ func shareCases() cases {
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "c", 2, 1))
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "b", 2, 0))
 			assert.Zero(t, places(t, w, w.mine.mail, "a", 2, 0), "it came last")
-			part, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, "c", lease, channels.Concurrency{Limit: 2, Held: 1})
-			require.NoError(t, err)
-			assert.Equal(t, channels.Share{Holders: 2, Begun: true, Concurrency: 1}, part, "two share the rate")
+			assert.Equal(t, 1, places(t, w, w.mine.mail, "c", 2, 1))
 			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "c"))
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "a", 2, 0))
 		},
 		"TheyComeAtTheSameTime": func(t *testing.T, w *world) {
-			const n = 8
-			parts := make(chan channels.Share, n)
+			const n, all = 8, 20
+			parts := make(chan int, n)
 			for i := range n {
 				go func() {
-					part, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease, channels.Concurrency{})
+					part, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease, channels.Concurrency{Limit: all})
 					assert.NoError(t, err)
 					parts <- part
 				}()
 			}
-			held := 0.0
+			held := 0
 			for range n {
-				held += (<-parts).Of(1)
+				held += <-parts
 			}
-			assert.LessOrEqual(t, held, 1.0, "never more than there is")
-			for i := range n {
-				share(t, w, w.mine.mail, string(rune('a'+i)), lease)
-			}
-			for i := range n {
-				assert.InDelta(t, 1.0/n, share(t, w, w.mine.mail, string(rune('a'+i)), lease).Of(1), 0.001)
-			}
+			assert.Equal(t, all, held, "the first one has all of them")
 		},
 	}
 }

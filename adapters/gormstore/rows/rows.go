@@ -24,7 +24,7 @@ type Conn interface {
 
 // uncopiedTables are the tables that are not copied: those of goose, and the state of instances and
 // of the installation.
-var uncopiedTables = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
+var uncopiedTables = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "channel_rates", "installation", "copies"}
 
 // maxParameters is the maximum number of parameters of one statement: SQLite's limit.
 const maxParameters = 32_000
