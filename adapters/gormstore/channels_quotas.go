@@ -13,7 +13,7 @@ type usageRow struct {
 	CountedAt time.Time
 	OfDay     int
 	OfMonth   int
-	UsedUpAt  *time.Time // until then nothing is left
+	UsedUpAt  *time.Time // until then nothing is left, or was left
 }
 
 func (usageRow) TableName() string { return "channel_usage" }
@@ -46,11 +46,15 @@ func (q queue) TakeQuota(
 			return err
 		}
 		var usage channels.Usage
+		var began *time.Time // when the quota was no longer used up; members of pools then return gradually
 		for _, row := range rows {
 			usage = row.usage()
+			if row.UsedUpAt != nil && !row.UsedUpAt.After(now) {
+				began = row.UsedUpAt
+			}
 		}
 		usage, allowed = usage.Allow(of, want, back, now)
-		row := usageRow{ChannelID: channel, CountedAt: usage.At, OfDay: usage.OfDay, OfMonth: usage.OfMonth}
+		row := usageRow{ChannelID: channel, CountedAt: usage.At, OfDay: usage.OfDay, OfMonth: usage.OfMonth, UsedUpAt: began}
 		if until := usage.UsedUp(of); !until.IsZero() && allowed.Left == 0 {
 			row.UsedUpAt = &until
 		}

@@ -33,8 +33,12 @@ type Usage struct {
 	OfMonth int
 }
 
-// On returns the usage at a later time: that of a day or a month that is over is gone.
+// On returns the usage at a later time: that of a day or a month that is over is gone. So is usage
+// of more than two days ahead: the clock was wrong.
 func (u Usage) On(now time.Time) Usage {
+	if u.At.Sub(now) > 48*time.Hour {
+		return Usage{At: now}
+	}
 	if day(u.At).Before(day(now)) {
 		u.OfDay = 0
 	}

@@ -74,3 +74,15 @@ func TestQuota(t *testing.T) {
 		assert.Equal(t, want, q.Portion())
 	}
 }
+
+func TestUsageOfAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	of := channels.Quota{PerDay: 10, PerMonth: 50}
+	ahead, _ := channels.Usage{}.Allow(of, 10, channels.Allowance{}, now.AddDate(1, 0, 0))
+	later, allowed := ahead.Allow(of, 10, channels.Allowance{}, now)
+	assert.Equal(t, channels.Usage{At: now, OfDay: 10, OfMonth: 10}, later)
+	assert.Equal(t, now, allowed.Taken)
+	_, allowed = later.Allow(of, 10, channels.Allowance{}, now.Add(-13*time.Hour))
+	assert.Zero(t, allowed.Left, "a small step back gives nothing twice")
+}
