@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -115,10 +114,19 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}, longest tim
 	return false
 }
 
-// waitFewer waits until fewer deliveries wait for their attempt, no longer than longest, or until
-// ctx ends.
-func (c *claims) waitFewer(ctx context.Context, longest time.Duration) {
-	pace.Pause(ctx, longest, c.fewer)
+// waitFewer waits until fewer deliveries wait for their attempt or something urgent is due, no longer
+// than longest, or until ctx ends. It reports whether something urgent is due.
+func (c *claims) waitFewer(ctx context.Context, urgent <-chan struct{}, longest time.Duration) bool {
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-urgent:
+		return true
+	case <-c.fewer:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // begin records that the attempt at a delivery has begun.

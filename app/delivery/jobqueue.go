@@ -81,7 +81,7 @@ func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct
 		case <-timer.C:
 			return false, false
 		case <-urgent:
-			if q.length() <= 3*most {
+			if q.length() <= urgentAhead*most {
 				return true, true
 			}
 		case <-q.removed:

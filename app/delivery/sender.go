@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 // Limits of a sender.
@@ -22,6 +24,7 @@ const (
 	claimMin        = 64
 	claimMax        = 512
 	claimUrgent     = 16 // deliveries claimed at once when something urgent is due
+	urgentAhead     = 3  // it is claimed while no more than this multiple of a claim waits
 	claimFew        = 4  // if a claim finds no more, nothing else is due
 )
 
@@ -181,9 +184,9 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
-		size, trial := s.claimable(held), s.onTrial()
+		size, trial := s.claimable(held, urgent), s.onTrial()
 		if size == 0 {
-			held.waitFewer(ctx, s.untilRefresh())
+			urgent = held.waitFewer(ctx, s.urgent, s.untilRefresh()) || urgent
 			continue
 		}
 		switch {
@@ -196,6 +199,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if err != nil {
 			return claimed, err
 		}
+		urgent = urgent && len(found) > 0 && !slices.ContainsFunc(found, func(j deliveries.Job) bool { return j.Priority != events.Urgent })
 		if len(found) == 0 && !held.wait(ctx, s.notified, s.untilRefresh()) {
 			return claimed, nil
 		}
@@ -300,8 +304,9 @@ func (s *sender) claimSize() int {
 // that have not begun, not only the size of a claim: the gates are checked at the claim, and a
 // message that waits long afterwards would leave although a gate has closed meanwhile. An attempt
 // under way does not count: its duration depends on the provider. It is 0 until half of the
-// deliveries have begun, and while the next one could not begin within a quarter of the lease.
-func (s *sender) claimable(held *claims) int {
+// deliveries have begun, unless something urgent is due, and while the next one could not begin
+// within a quarter of the lease.
+func (s *sender) claimable(held *claims, urgent bool) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {
 		return size
@@ -311,9 +316,11 @@ func (s *sender) claimable(held *claims) int {
 		s.noteThrottled(now)
 		return 0
 	}
-	n := held.waiting()
-	if n > size/2 {
-		return 0
+	switch n := held.waiting(); {
+	case n <= size/2:
+		return size - n
+	case urgent && n <= urgentAhead*size:
+		return max(1, min(int(s.limits.PerSecond), claimUrgent))
 	}
-	return size - n
+	return 0
 }

@@ -86,6 +86,29 @@ func TestUrgentOvertakesClaimed(t *testing.T) {
 	})
 }
 
+// TestUrgentOvertakesAtARate is about messages that are claimed many seconds before their slots.
+func TestUrgentOvertakesAtARate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(200, channels.Settings{channels.SettingRatePerSecond: 2})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(20 * time.Second)
+			for n := deliveries.ID(201); n <= 220; n++ {
+				q.set(func(q *fakeQueue) {
+					q.add()
+					q.rows[n].job.Priority = events.Urgent
+				})
+				q.added <- struct{}{}
+				let(1100 * time.Millisecond)
+				require.Equal(t, deliveries.Sent, q.row(n).state, "only the message before it is in its way")
+			}
+			let(20 * time.Second)
+			require.LessOrEqual(t, q.count(deliveries.Sending), 30+16, "no more is held for them")
+		})
+	})
+}
+
 func TestClaimSizeOfSlowChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
