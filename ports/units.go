@@ -27,6 +27,22 @@ func Small(ctx context.Context) context.Context { return context.WithValue(ctx, 
 // IsSmall reports whether the units of work of a context are small.
 func IsSmall(ctx context.Context) bool { return ctx.Value(smallKey{}) != nil }
 
+// organizationKey is the context key of the organization whose work is done.
+type organizationKey struct{}
+
+// ForOrganization returns a context whose units of work are those of an organization, so that a
+// store can divide its time fairly.
+func ForOrganization(ctx context.Context, slug string) context.Context {
+	return context.WithValue(ctx, organizationKey{}, slug)
+}
+
+// OrganizationOf returns the organization whose units of work those of a context are; empty: of no
+// single one.
+func OrganizationOf(ctx context.Context) string {
+	slug, _ := ctx.Value(organizationKey{}).(string)
+	return slug
+}
+
 // View runs fn like [Store.View], and returns the result of its last run.
 func View[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
 	return run(ctx, s.View, fn)

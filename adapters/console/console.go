@@ -255,6 +255,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if err := in.operator.Authorize(web.Param(e, "org"), r.Needs); err != nil {
 			return err
 		}
+		in.ctx = ports.ForOrganization(in.ctx, web.Param(e, "org"))
 		owed, err := c.use.Factors.SetupRequired(in.ctx, in.operator, r.Factor, web.Param(e, "org"))
 		if err != nil {
 			return err

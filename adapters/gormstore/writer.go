@@ -30,7 +30,7 @@ const (
 type writer struct {
 	pool    *sql.DB      // of one connection
 	check   func() error // before a commit
-	queue   chan *unit
+	queue   *unitQueue
 	stopped chan struct{}
 }
 
@@ -48,6 +48,9 @@ const (
 
 // unit is a unit of work in the queue.
 type unit struct {
+	organization string // whose work it is; empty: of no single one
+	number       int64  // of its arrival
+
 	small     bool           // see ports.Small
 	turn      chan *sql.Conn // the connection, when it is the caller's turn
 	abandoned chan struct{}  // closed by a caller that gives up
@@ -56,13 +59,11 @@ type unit struct {
 }
 
 func startWriter(pool *sql.DB, check func() error) *writer {
-	w := &writer{pool: pool, check: check, queue: make(chan *unit), stopped: make(chan struct{})}
+	w := &writer{pool: pool, check: check, queue: newUnitQueue(), stopped: make(chan struct{})}
 	go func() {
 		defer close(w.stopped)
-		for u := range w.queue {
-			for u != nil {
-				u = w.group(u)
-			}
+		for first := w.queue.next(); first != nil; first = w.queue.next() {
+			w.group(first)
 		}
 	}()
 	return w
@@ -70,21 +71,17 @@ func startWriter(pool *sql.DB, check func() error) *writer {
 
 // stop ends the writer. No caller may call do now or later.
 func (w *writer) stop() {
-	close(w.queue)
+	w.queue.close()
 	<-w.stopped
 }
 
 // do runs one unit of work and returns when it is committed or rolled back.
 func (w *writer) do(ctx context.Context, small bool, run func(*sql.Conn) error) error {
-	u := &unit{small: small, turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
+	u := &unit{organization: ports.OrganizationOf(ctx), small: small, turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case w.queue <- u:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	w.queue.add(u)
 	select {
 	case conn := <-u.turn:
 		failed := u.run(conn, run) //nolint:contextcheck // From here on ctx is ignored: see writer.
@@ -127,9 +124,8 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	return err
 }
 
-// group runs the first unit, and those that arrive while it runs, in one transaction. It returns a
-// unit that could not join; nil: there is none.
-func (w *writer) group(first *unit) (rest *unit) {
+// group runs the first unit, and those that arrive while it runs, in one transaction.
+func (w *writer) group(first *unit) {
 	var members []*unit
 	begin := beginLarge
 	if first.small {
@@ -137,18 +133,17 @@ func (w *writer) group(first *unit) (rest *unit) {
 	}
 	err := w.transaction(begin, func(conn *sql.Conn) error {
 		deadline := time.Now().Add(groupTime)
-		for next := first; next != nil; next = w.waiting() {
-			if first.small && !next.small {
-				rest = next
-				return nil
-			}
+		for next := first; next != nil; next, _ = w.queue.take(first.small) {
 			select {
 			case <-next.abandoned:
 				continue
 			case next.turn <- conn:
 			}
 			members = append(members, next)
-			if err := <-next.ran; err != nil {
+			began := time.Now()
+			err := <-next.ran
+			w.queue.charge(next, time.Since(began))
+			if err != nil {
 				return err
 			}
 			if len(members) == maxGroup || time.Now().After(deadline) {
@@ -165,17 +160,6 @@ func (w *writer) group(first *unit) (rest *unit) {
 	}
 	for _, u := range members {
 		u.done <- err
-	}
-	return rest
-}
-
-// waiting returns the unit that has waited longest, nil when there is none.
-func (w *writer) waiting() *unit {
-	select {
-	case u := <-w.queue: // nil when it is closed
-		return u
-	default:
-		return nil
 	}
 }
 

@@ -183,6 +183,10 @@ func (a *API) wrap(r Route) echo.HandlerFunc {
 				return err
 			}
 			in.key = key
+			if err := in.claimPlace(); err != nil {
+				return err
+			}
+			in.ctx = ports.ForOrganization(in.ctx, in.organization())
 		}
 		// net/url drops parameters that it cannot parse, and a list would return more than
 		// requested.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ type call struct {
 func (c call) at() app.Path {
 	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 }
+
+// organization returns the organization that the path names, or else that of the key.
+func (c call) organization() string { return cmp.Or(web.Param(c, "org"), c.key.Scope.Organization) }
 
 // actor returns the actor of the request, for the audit log.
 func (c call) actor() audit.Actor {
@@ -111,6 +115,9 @@ func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error
 			return nil, refusal
 		}
 		return nil, refusal.With("%s; it was sent as %q", refusal, truncate(sent))
+	}
+	if err := c.reserveDecoded(text); err != nil {
+		return nil, err
 	}
 	return text, nil
 }

@@ -27,6 +27,13 @@ const (
 	// totalBodyMemory is the memory budget of all bodies, in bytes, unless two of the largest
 	// bodies need more.
 	totalBodyMemory = 64 << 20
+	// The memory of decoded JSON, in bytes: of an object or array, and of another value or a name.
+	// What is up to decodedFactor times as large as the text is not counted, and no more than
+	// maxDecodedMemory, so that every body can be read when there are no others.
+	containerMemory  = 320
+	valueMemory      = 40
+	decodedFactor    = 8
+	maxDecodedMemory = totalBodyMemory / 4
 )
 
 // errSlowBody is the fault of a body that does not arrive in time.
@@ -45,6 +52,14 @@ func (c *call) enter() (leave func(), err error) {
 	c.place = place
 	c.Response().Before(place.Leave)
 	return place.Leave, nil
+}
+
+// claimPlace counts the place of a call for its key's organization.
+func (c call) claimPlace() error {
+	if c.place == nil || c.key.Scope.Organization == "" {
+		return nil
+	}
+	return c.place.Claim(c.key.Scope.Organization)
 }
 
 // leave gives up the place of a call that only waits from now on. Something else must limit how
@@ -129,6 +144,32 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 		}
 		return nil, err
 	}
+}
+
+// reserveDecoded reserves memory for decoding a JSON text of many small values. It takes up to 50
+// times the memory of the text.
+func (c call) reserveDecoded(text []byte) error {
+	if !c.api.bodyMemory.reserve(c.reserved, c.key.Scope.Organization, decodedMemory(text)) {
+		return admission.ErrOverloaded
+	}
+	return nil
+}
+
+// decodedMemory estimates how much memory a JSON text needs when it is decoded, as far as it counts.
+// Strings that contain the characters of its syntax make it larger.
+func decodedMemory(text []byte) (n int64) {
+	if len(text) <= uncountedBody/decodedFactor {
+		return 0
+	}
+	for _, b := range text {
+		switch b {
+		case '{', '[':
+			n += containerMemory
+		case ',', ':':
+			n += valueMemory
+		}
+	}
+	return min(max(0, n-decodedFactor*int64(len(text))), maxDecodedMemory)
 }
 
 // memoryBudget limits the memory of all bodies together. An organization may have a part of it

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,6 +205,56 @@ func TestBodyMemoryOfAnOrganization(t *testing.T) {
 	assert.False(t, send(acmeKey), "there is room again")
 	close(until)
 	<-ended
+}
+
+// TestDecodedMemory is about what bodies take beside their text. Those of many small values count.
+func TestDecodedMemory(t *testing.T) {
+	t.Parallel()
+	list := func(item string, n int) []byte { return []byte("[" + strings.Repeat(item+",", n-1) + item + "]") }
+	user := `{"username":"someone@example.org","first_name":"Some","last_name":"One","custom_fields":{"room":"12","floor":"3"}}`
+	for name, of := range map[string]struct {
+		text []byte
+		want int64
+	}{
+		"Small":         {list(`{"a":0}`, 100), 0},
+		"Users":         {list(user, 1_000), 164_000},
+		"Names":         {list(`"someone@example.org"`, 10_000), 0},
+		"Text":          {[]byte(`{"text":"` + strings.Repeat("one, two; ", 50_000) + `"}`), 0},
+		"ManyObjects":   {list(`{"a":0}`, 40_000), 13_440_000},
+		"MostlyObjects": {list(`{"a":0}`, 120_000), 16 << 20},
+	} {
+		assert.InDelta(t, of.want, httpapi.DecodedMemory(of.text), 20_000, name)
+	}
+}
+
+// TestDecodedBodiesReserve checks that memory for decoding a body is part of the budget.
+func TestDecodedBodiesReserve(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	small := "[" + strings.Repeat(`{"a":0},`, 40_000) + `{"a":0}]`
+	post := func() int {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, request{method: http.MethodPost, path: "/api/v1/user/acme/", key: acmeKey, body: small}.build())
+		return w.Code
+	}
+	assert.Equal(t, http.StatusBadRequest, post(), "one can be read")
+	const most = 1 << 20
+	waits, until, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	for range 30 { // The rest is too little.
+		go func() {
+			r := request{method: http.MethodPost, path: "/api/v1/user/acme/", key: acmeKey}.build()
+			r.Body, r.ContentLength = io.NopCloser(&endless{most - 1, waits, until}), most
+			f.ServeHTTP(httptest.NewRecorder(), r)
+			ended <- struct{}{}
+		}()
+		<-waits
+	}
+	assert.Equal(t, http.StatusServiceUnavailable, post())
+	close(until)
+	for range 30 {
+		<-ended
+	}
+	assert.Equal(t, http.StatusBadRequest, post())
 }
 
 // TestBrokenBodiesCount checks that the bytes of a body count if their number was not announced and

@@ -49,6 +49,47 @@ func TestWaitInOrder(t *testing.T) {
 	})
 }
 
+// TestClaims is about an owner that has all places, and another one that wants one.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := admission.New(clocks.Wall{}, 8, 5*time.Second)
+		// next waits for a place and claims it.
+		next := func(owner string) chan error {
+			claimed := make(chan error, 1)
+			go func() {
+				p := enter(t, g)
+				err := p.Claim(owner)
+				claimed <- err
+				if err != nil {
+					p.Leave()
+				}
+			}()
+			synctest.Wait()
+			return claimed
+		}
+		var greedy []*admission.Place
+		for range 8 {
+			p := enter(t, g)
+			require.NoError(t, p.Claim("greedy"))
+			greedy = append(greedy, p)
+		}
+		first, second := next("greedy"), next("greedy")
+		greedy[0].Leave()
+		require.NoError(t, <-first, "alone it may have all of them")
+		modest := next("modest")
+		greedy[1].Leave()
+		require.NoError(t, <-second, "it was alone until now")
+		third := next("greedy")
+		fourth := next("greedy") // There is always one that waits.
+		greedy[2].Leave()
+		require.NoError(t, <-modest)
+		greedy[3].Leave()
+		require.ErrorIs(t, <-third, admission.ErrOverloaded, "it has more than half of them, and others wait")
+		require.NoError(t, <-fourth, "nobody waits behind it")
+	})
+}
+
 // TestRefuseAfterTheWait sends five times as many requests as can be served: those that
 // start do so soon, and as many are served as without the others.
 func TestRefuseAfterTheWait(t *testing.T) {

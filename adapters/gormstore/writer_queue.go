@@ -1,0 +1,120 @@
+package gormstore
+
+import (
+	"sync"
+	"time"
+)
+
+// commonShare is the part of its time by which work without an organization is charged, because it
+// is done for all of them: sending, and batches of triggers.
+const commonShare = 0.25
+
+// unitQueue is the queue of a writer. Organizations take turns by the time that their units take,
+// so that long units of one do not hold up the others (start-time fair queueing). Within an
+// organization, units run in order of arrival.
+type unitQueue struct {
+	arrived chan struct{} // receives when a unit arrived or the queue was closed
+
+	mu     sync.Mutex
+	closed bool
+	number int64            // of arrivals
+	turns  map[string]*turn // by organization; "": work without one
+	now    time.Duration    // what the organization had been charged that went last
+}
+
+// turn is an organization's place in the queue.
+type turn struct {
+	charged time.Duration
+	waiting []*unit
+}
+
+func newUnitQueue() *unitQueue {
+	return &unitQueue{arrived: make(chan struct{}, 1), turns: map[string]*turn{}}
+}
+
+// add appends a unit.
+func (q *unitQueue) add(u *unit) {
+	q.mu.Lock()
+	t := q.turns[u.organization]
+	if t == nil {
+		t = &turn{}
+		q.turns[u.organization] = t
+	}
+	if len(t.waiting) == 0 { // Time in which it asked for nothing is no credit.
+		t.charged = max(t.charged, q.now)
+	}
+	q.number++
+	u.number = q.number
+	t.waiting = append(t.waiting, u)
+	q.mu.Unlock()
+	q.notify()
+}
+
+// close ends the queue: no unit is added after it.
+func (q *unitQueue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.notify()
+}
+
+func (q *unitQueue) notify() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// next returns the unit whose turn it is, and waits for one if there is none; nil when the queue is
+// closed and empty.
+func (q *unitQueue) next() *unit {
+	for {
+		u, closed := q.take(false)
+		if u != nil || closed {
+			return u
+		}
+		<-q.arrived
+	}
+}
+
+// take returns the unit whose turn it is; nil when there is none, or when it is not small although
+// it must be. It reports whether the queue is closed.
+func (q *unitQueue) take(mustBeSmall bool) (u *unit, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var first *turn
+	for organization, t := range q.turns {
+		switch {
+		case len(t.waiting) == 0:
+			if t.charged <= q.now {
+				delete(q.turns, organization) // A new one would begin there.
+			}
+		case first == nil || t.charged < first.charged ||
+			t.charged == first.charged && t.waiting[0].number < first.waiting[0].number:
+			first = t
+		}
+	}
+	if first == nil { // Nobody waits, so nobody is owed a turn.
+		clear(q.turns)
+		q.now = 0
+		return nil, q.closed
+	}
+	if mustBeSmall && !first.waiting[0].small {
+		return nil, q.closed
+	}
+	u, first.waiting = first.waiting[0], first.waiting[1:]
+	q.now = max(q.now, first.charged)
+	return u, q.closed
+}
+
+// charge charges a unit's organization for the time that it took.
+func (q *unitQueue) charge(u *unit, took time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if u.organization == "" {
+		took = time.Duration(commonShare * float64(took))
+	}
+	if t := q.turns[u.organization]; t != nil {
+		t.charged += took
+	}
+}
