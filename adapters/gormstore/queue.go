@@ -1,7 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -138,8 +140,15 @@ type channelOwner struct {
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
-		if c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open); err != nil {
+		row, err := one[channelRow](t.db(ctx).Where("id = ?", id), channels.ErrNotFound)
+		if err != nil {
 			return err
+		}
+		var sealed error
+		if c, sealed = t.open(row); errors.Is(sealed, channels.ErrSealed) {
+			c = row.channel()
+		} else if sealed != nil {
+			return sealed
 		}
 		paused, err := rowsOf[pauseRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.now()))
 		for _, p := range paused {
@@ -147,7 +156,7 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 				c.Paused = p.UntilAt.UTC()
 			}
 		}
-		return err
+		return cmp.Or(err, sealed)
 	})
 	return c, err
 }

@@ -251,9 +251,10 @@ func (q *fakeQueue) Channel(_ context.Context, id channels.ID) (channels.Channel
 			c.Paused = o.Until
 		}
 	}
-	if other {
+	if other || q.noChannel == nil {
 		return c, nil
 	}
+	c.Settings = nil
 	return c, q.noChannel
 }
 

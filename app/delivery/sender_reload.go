@@ -28,8 +28,8 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 		// The channel has no assignment left, so the gates are closed for its deliveries.
 		// Deliveries taken over from other members of the pool go back to them.
 		c = channels.Channel{ID: s.ref.channel}
-	case errors.Is(err, channels.ErrSealed):
-		c, sealed = channels.Channel{ID: s.ref.channel}, err.Error()
+	case errors.Is(err, channels.ErrSealed): // Its pool still takes its deliveries over.
+		sealed = err.Error()
 	case err != nil:
 		return false, err
 	}

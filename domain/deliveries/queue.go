@@ -42,7 +42,7 @@ type Queue interface {
 	// taken over stay unchanged, and their number is returned.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
 	// Channel returns a channel with its settings, and until when it is paused for all instances;
-	// channels.ErrNotFound.
+	// channels.ErrNotFound, with channels.ErrSealed the channel without its settings.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
 	// Pool returns the members of the pool of a channel of the organization by id, including
 	// itself. A channel without a pool has none. A deleted channel, whose organization may be 0,

@@ -77,14 +77,15 @@ func (w *world) sealed(t *testing.T, c channels.Channel) string {
 		return err
 	})
 	require.ErrorIs(t, err, channels.ErrSealed)
-	_, queueErr := w.Queue().Channel(t.Context(), c.ID)
+	want := c
+	want.Settings = nil
+	known, queueErr := w.Queue().Channel(t.Context(), c.ID)
 	require.ErrorIs(t, queueErr, channels.ErrSealed)
 	require.Equal(t, err.Error(), queueErr.Error())
+	sameChannel(t, want, known)
 	require.NoError(t, w.View(t.Context(), func(tx ports.Tx) error {
 		found, sealed := tx.Channels().ByID(t.Context(), c.Organization, c.Project, c.ID)
 		require.ErrorIs(t, sealed, channels.ErrSealed)
-		want := c
-		want.Settings = nil
 		sameChannel(t, want, found)
 		return nil
 	}), "it can be looked at all the same")
