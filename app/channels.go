@@ -207,7 +207,8 @@ func createChannel(
 	return made, record(ctx, tx, by, made.Organization, audit.ChannelCreated, at.Object("c", made.Name), nil, channelState(made))
 }
 
-// saveChannel changes a channel and clears its outages; channels.ErrPreferredTaken.
+// saveChannel changes a channel; channels.ErrPreferredTaken. It clears the outages if they may be
+// of another provider, or if the channel was inactive or becomes so.
 func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is channels.Channel) error {
 	if err := tx.Channels().Save(ctx, is); err != nil {
 		return err
@@ -215,6 +216,9 @@ func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was,
 	before, after := channelChange(was, is)
 	if err := record(ctx, tx, by, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after); err != nil {
 		return err
+	}
+	if is.Active == was.Active && is.SameProvider(was) {
+		return nil
 	}
 	return tx.Channels().ClearOutages(ctx, is.Organization, is.ID)
 }
@@ -226,8 +230,9 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 	return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
 }
 
-// Save changes everything of a channel but its name, protocol and driver, and clears its outages;
-// faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
+// Save changes everything of a channel but its name, protocol and driver. It clears the outages if
+// the settings, `unrestricted` or `active` change; faults about the form, channels.ErrNotFound,
+// channels.ErrPreferredTaken, channels.ErrSealed.
 func (s *Channels) Save(ctx context.Context, by operators.Editor, at Path, id channels.ID, f ChannelForm) error {
 	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
 }

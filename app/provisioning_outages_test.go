@@ -36,8 +36,19 @@ func TestApplyClearsOutages(t *testing.T) {
 	apply(t, store, b)
 	_, outages := mail()
 	assert.Len(t, outages, 1, "nothing was changed")
+	b.Organizations[0].Channels[0].Preferred = false
+	b.Organizations[0].Channels[0].Pool, b.Organizations[0].Channels[0].Weight = "post", 10
+	apply(t, store, b)
+	_, outages = mail()
+	assert.Len(t, outages, 1, "the provider is the same, and it asked for a pause")
 	b.Organizations[0].Channels[0].Settings["port"] = 25
 	apply(t, store, b)
 	_, outages = mail()
 	assert.Empty(t, outages)
+
+	require.NoError(t, store.Queue().ReportOutage(t.Context(), channels.Outage{Channel: c.ID, Instance: "a", Since: now, Last: now, Until: now.Add(time.Hour), ForAll: true}))
+	b.Organizations[0].Channels[0].Active = false
+	apply(t, store, b)
+	_, outages = mail()
+	assert.Empty(t, outages, "it was made inactive")
 }

@@ -33,7 +33,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	case err != nil:
 		return false, err
 	}
-	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
+	changed = s.dispatcher == nil || sealed != s.sealed || !c.SameProvider(s.config)
 	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
 	s.mu.Lock()
 	s.retryAfter = c.Paused

@@ -97,8 +97,14 @@ type Channel struct {
 
 // Same reports whether all settable fields of the channel are unchanged.
 func (c Channel) Same(was Channel) bool {
-	return c.Protocol == was.Protocol && c.Driver == was.Driver && c.Preferred == was.Preferred && c.Active == was.Active &&
-		c.Unrestricted == was.Unrestricted && c.Pool == was.Pool && c.Weight == was.Weight && c.Settings.Equal(was.Settings)
+	return c.Protocol == was.Protocol && c.Preferred == was.Preferred && c.Active == was.Active &&
+		c.Pool == was.Pool && c.Weight == was.Weight && c.SameProvider(was)
+}
+
+// SameProvider reports whether the channel still sends to the same provider in the same way: what
+// was learned about it, such as a pause, stays true.
+func (c Channel) SameProvider(was Channel) bool {
+	return c.Driver == was.Driver && c.Unrestricted == was.Unrestricted && c.Settings.Equal(was.Settings)
 }
 
 // MaxDriver is the longest name of a driver, in characters.
