@@ -167,15 +167,13 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if changed, err := s.refresh(ctx); changed || err != nil {
 			return claimed, err
 		}
-		if err := s.ensureQuota(ctx); err != nil {
+		if !s.config.Active { // A gate is closed: no attempt follows, so no pause matters.
+			s.divert(ctx)
+		} else if err := s.ensureQuota(ctx); err != nil {
 			return claimed, err
-		}
-		if left := s.pauseLeft(); left > 0 {
+		} else if left := s.pauseLeft(); left > 0 {
 			s.waitPaused(ctx, held, left)
 			continue
-		}
-		if !s.config.Active {
-			s.divert(ctx)
 		}
 		if has, worth := s.awaitShare(ctx); !has {
 			if !worth && len(held.ids()) == 0 {
@@ -184,7 +182,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
-		size, trial := s.claimable(held, urgent), s.onTrial()
+		size, trial := s.claimable(held, urgent), s.config.Active && s.onTrial()
 		if size == 0 {
 			urgent = held.waitFewer(ctx, s.urgent, s.untilRefresh()) || urgent
 			continue
