@@ -9,7 +9,7 @@ import (
 )
 
 // Limits of health reports. A report that the store does not take is dropped, and the next change
-// is reported again.
+// is reported again, or the pause while it goes on.
 const (
 	reportTimeout = 5 * time.Second
 	reportPause   = 30 * time.Second // after a report that the store did not take
@@ -68,4 +68,15 @@ func (s *sender) reportHealth(ctx context.Context) {
 		return
 	}
 	h.reported, h.at = current, now
+}
+
+// reportPause reports the pause that goes on, if its report failed: no attempt follows that would
+// report it again. It leaves a pause that another instance or an earlier process has reported.
+func (s *sender) reportPause(ctx context.Context) {
+	s.mu.Lock()
+	open := s.breaker.open(s.worker.clock.Now())
+	s.mu.Unlock()
+	if !open.IsZero() {
+		s.reportHealth(ctx)
+	}
 }

@@ -113,6 +113,41 @@ func TestWorkerReportsOutages(t *testing.T) {
 		})
 	})
 
+	t.Run("OneThatPausesIsReportedAgainAfterAFailedReport", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(1, nil)
+			q.noReports = errors.New("the store is away")
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+				return withRetryAfter(deliveries.Unreachable("answered 429"), time.Hour)
+			}}
+			work(t, q, d, plainComposer{}, settings(), func() {
+				let(time.Second)
+				require.Len(t, q.reportedOutages(), 1)
+				q.set(func(q *fakeQueue) {
+					q.outages, q.noReports = nil, nil
+					q.add()
+				})
+				let(10 * time.Minute)
+			})
+			reported := q.reportedOutages()
+			require.Len(t, reported, 1)
+			assert.True(t, reported[0].ForAll)
+		})
+	})
+
+	t.Run("PauseOfAnEarlierProcessIsNotCleared", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(1, nil)
+			asked := channels.Outage{Channel: 1, Instance: "host:1", Until: time.Now().Add(time.Hour), ForAll: true}
+			q.outages = []channels.Outage{asked}
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+			work(t, q, d, plainComposer{}, settings(), func() { let(10 * time.Minute) })
+			assert.Equal(t, []channels.Outage{asked}, q.reportedOutages())
+		})
+	})
+
 	t.Run("FailedReportDelaysNoMessage", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

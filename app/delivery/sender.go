@@ -229,6 +229,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 // operator may have changed them. The sender stays meanwhile, and keeps its breaker.
 func (s *sender) waitPaused(ctx context.Context, held *claims, left time.Duration) {
 	s.divert(ctx)
+	s.reportPause(ctx)
 	if len(held.ids()) == 0 {
 		s.releaseShare(ctx) // Another instance may reach the provider.
 	}
