@@ -117,8 +117,8 @@ func (s *sender) renewQuota(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-// returnQuota returns what is left, because the sender ends or the quota was removed. It also
-// clears the mark that the quota is exhausted: no other sender may check it again.
+// returnQuota returns what is left, because the sender ends or is idle, or the quota was removed.
+// It also clears the mark that the quota is exhausted: no other sender may check it again.
 func (s *sender) returnQuota(ctx context.Context) {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()

@@ -112,6 +112,7 @@ func (s *sender) run(ctx context.Context) {
 			if s.worker.retire(s) {
 				return
 			}
+			s.returnQuota(ctx)
 		}
 	}
 }
