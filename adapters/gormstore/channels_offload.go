@@ -149,8 +149,7 @@ func (t tx) moveTransfers(ctx context.Context, from channels.ID, transfers []cha
 			if err != nil {
 				return turn, err
 			}
-			to := []targetRow{{Through: from, Provider: move.To, End: channels.HashRange, Why: int(channels.LimitReached), Shift: by}}
-			n, err := t.moveByID(ctx, to, ids)
+			n, err := t.moveByID(ctx, move.To, channels.LimitReached, by, ids)
 			if transfers[i].Count += n; err != nil {
 				return turn, err
 			}

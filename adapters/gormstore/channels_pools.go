@@ -10,8 +10,6 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
@@ -132,19 +130,11 @@ type targetRow struct {
 	From     int64       `json:"first"`
 	End      int64       `json:"behind"`
 	Why      int         `json:"because"`
-	Shift    int64       `json:"shift"` // added to the turns
 }
 
 // targetSet returns targets as a set.
 func targetSet(d dialect, rows []targetRow) clause.Expr {
-	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint", "shift bigint")
-}
-
-// targetRows returns the targets of the deliveries of a channel.
-func targetRows(through channels.ID, ranges []channels.Range, why channels.PoolReason) []targetRow {
-	return mapped(ranges, func(r channels.Range) targetRow {
-		return targetRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
-	})
+	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint")
 }
 
 // targets returns the targets of the deliveries of an organization's pools. If no member of a pool
@@ -164,7 +154,9 @@ func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err err
 			ranges = channels.Ranges(paused, 0, t.now())
 		}
 		for _, m := range members {
-			rows = append(rows, targetRows(m.ID, ranges, channels.ByWeight)...)
+			for _, r := range ranges {
+				rows = append(rows, targetRow{Through: m.ID, Provider: r.Channel, From: r.From, End: r.End, Why: int(channels.ByWeight)})
+			}
 		}
 	}
 	slices.SortFunc(rows, func(a, b targetRow) int {
@@ -195,104 +187,4 @@ func (q queue) Pool(ctx context.Context, org orgs.ID, id channels.ID) (members [
 		return err
 	})
 	return members, err
-}
-
-func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
-	ctx = withTimeoutClass(ctx, timeoutShort)
-	err = q.work(ctx, func(t tx) error {
-		moved = 0
-		members, err := t.poolOf(ctx, org, from)
-		if err != nil {
-			return err
-		}
-		ranges := channels.Ranges(members, from, t.now())
-		if len(ranges) == 0 {
-			return nil
-		}
-		moved, err = t.divert(ctx, q.store.turns, from, ranges, why, limit)
-		if moved > 0 {
-			t.announce()
-		}
-		return err
-	})
-	return moved, err
-}
-
-// divert moves deliveries that wait for a channel to others: untried ones first.
-func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.PoolReason, limit int) (moved int, err error) {
-	w, err := t.waiting(ctx, from, events.Priorities())
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range events.Priorities() {
-		for _, project := range w.projects[p] {
-			rows := targetRows(from, to, why) // Each project has its own turns.
-			if err := t.setTurnShifts(ctx, now, from, p, project, rows); err != nil {
-				return moved, err
-			}
-			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL
-				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
-				map[string]any{"from": from, "priority": p, "project": project, "limit": limit - moved})
-			if moved += n; err != nil || moved >= limit {
-				return moved, err
-			}
-		}
-		rows := targetRows(from, to, why)
-		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
-			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`
-				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": from, "priority": p, "limit": limit - moved,
-				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.MaybeAcceptedFor)})
-			if moved += n; err != nil || moved >= limit {
-				return moved, err
-			}
-		}
-	}
-	return moved, nil
-}
-
-// setTurnShifts sets how much the turns change when deliveries move to other channels. The first
-// delivery of one channel becomes one of the first of the other.
-func (t tx) setTurnShifts(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []targetRow) error {
-	for i := range to {
-		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
-			return t.turnOffset(ctx, from, to[i].Provider, classRow{p, project})
-		})
-		if err != nil {
-			return err
-		}
-		to[i].Shift = by
-	}
-	return nil
-}
-
-// turnOffset returns how much higher the next turn is on one channel than on another.
-func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
-	front := func(c channels.ID) (turn int64, err error) {
-		err = t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
-			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, of.Priority, of.ProjectID).Scan(&turn).Error
-		return turn, err
-	}
-	left, err := front(from)
-	if err != nil {
-		return 0, err
-	}
-	there, err := front(to)
-	return there - left, err
-}
-
-// move moves the deliveries that a query selects to other channels.
-func (t tx) move(ctx context.Context, to []targetRow, query string, p map[string]any) (int, error) {
-	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	return t.moveByID(ctx, to, ids)
-}
-
-// moveByID moves locked deliveries to other channels.
-func (t tx) moveByID(ctx context.Context, to []targetRow, ids []deliveries.ID) (int, error) {
-	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
-			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''
-		FROM (@providers ) AS v WHERE deliveries.id @ids AND `+drawCondition("deliveries.id", "deliveries.id"),
-		map[string]any{"providers": targetSet(t.dialect, to), "ids": among(t.dialect, ids)}))
 }

@@ -226,7 +226,7 @@ func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliverie
 		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
 		r.job.MaybeAccepted = o.MaybeAccepted || r.job.MaybeAccepted && o.To == 0
 		if o.To != 0 {
-			q.moveTo(r, o.To)
+			q.moveTo(r, o.To, o.Why)
 		}
 	}
 	return lost, nil

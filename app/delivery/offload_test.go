@@ -41,7 +41,7 @@ func (q *fakeQueue) Offload(_ context.Context, _ orgs.ID, from channels.ID, offe
 	transfers := channels.Transfers(able, len(waits), keep)
 	for _, g := range transfers {
 		for _, r := range waits[:g.Count] {
-			q.moveTo(r, g.To)
+			q.moveTo(r, g.To, channels.LimitReached)
 			r.given = true
 		}
 		waits = waits[g.Count:]

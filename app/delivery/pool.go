@@ -28,11 +28,11 @@ func (p *pool) set(members []channels.Member) {
 	p.members = members
 }
 
-// other chooses the member that takes over a delivery of a channel; 0: no other member works.
-func (p *pool) other(than channels.ID, id deliveries.ID, now time.Time) channels.ID {
+// successor chooses the member that takes over a delivery of a channel; 0: no other member works.
+func (p *pool) successor(from channels.ID, j deliveries.Job, now time.Time) channels.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return channels.Pick(channels.Ranges(p.members, than, now), channels.Hash(int64(id), int64(id)))
+	return channels.Successor(p.members, from, j.FailedAt, int64(j.ID), now)
 }
 
 // nextReturn returns how soon another active member may be back. It reports false when no other
@@ -80,7 +80,7 @@ func (s *sender) loadPool(ctx context.Context) error {
 // takes over at once. It stays if no other member works, or if its provider may already have it.
 func (s *sender) handOver(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
 	now := s.worker.clock.Now()
-	if to := s.pool.other(s.ref.channel, j.ID, now); to != 0 && !j.MaybeAccepted {
+	if to := s.pool.successor(s.ref.channel, j, now); to != 0 && !j.MaybeAccepted {
 		o.To, o.Why, o.Next = to, why, now
 	}
 	return o
@@ -94,7 +94,7 @@ func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.
 		return o
 	}
 	now := s.worker.clock.Now()
-	to := s.pool.other(s.ref.channel, j.ID, now)
+	to := s.pool.successor(s.ref.channel, j, now)
 	if o.MaybeAccepted = f.MaybeAccepted && (!j.MaybeAccepted || to == 0); o.MaybeAccepted || to == 0 {
 		return o
 	}

@@ -32,7 +32,10 @@ func (q *fakeQueue) pooled() channels.ID {
 }
 
 // moveTo moves a delivery to another channel. The caller holds mu.
-func (q *fakeQueue) moveTo(r *queued, c channels.ID) {
+func (q *fakeQueue) moveTo(r *queued, c channels.ID, why channels.PoolReason) {
+	if r.job.FailedAt = 0; why == channels.NotWorking {
+		r.job.FailedAt = r.channel
+	}
 	q.byChannel[r.channel] = slices.DeleteFunc(q.byChannel[r.channel], func(had *queued) bool { return had == r })
 	r.channel, q.byChannel[c] = c, append(q.byChannel[c], r)
 	r.job.Gates.ChannelActive = c == 1 && q.channel.Active || q.others[c].Active
@@ -81,11 +84,10 @@ func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why c
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.diverted = append(q.diverted, why)
-	ranges := channels.Ranges(q.members(), from, time.Now())
 	for _, r := range slices.Clone(q.byChannel[from]) {
 		waits := r.state == deliveries.Pending || r.state == deliveries.Retrying && !r.next.After(time.Now())
-		if to := channels.Pick(ranges, channels.Hash(int64(r.job.ID), int64(r.job.ID))); to != 0 && waits && !r.job.MaybeAccepted && moved < limit {
-			q.moveTo(r, to)
+		if to := channels.Successor(q.members(), from, r.job.FailedAt, int64(r.job.ID), time.Now()); to != 0 && waits && !r.job.MaybeAccepted && moved < limit {
+			q.moveTo(r, to, why)
 			moved++
 		}
 	}

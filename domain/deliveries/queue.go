@@ -165,7 +165,10 @@ type Job struct {
 	MaybeAccepted bool      // the provider may have accepted it before
 	// Assigned is the channel of its assignment, if another one took it over and that channel is
 	// active; 0: neither.
-	Assigned  channels.ID
+	Assigned channels.ID
+	// FailedAt is the channel that its present one took it over from because that did not work;
+	// 0: none.
+	FailedAt  channels.ID
 	Gates     Gates
 	Recipient Recipient
 	// Of is its occurrence, if the claim has read that.

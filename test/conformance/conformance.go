@@ -44,6 +44,7 @@ func nouns() map[string]cases {
 		"Pools":             poolCases(),
 		"PoolsOfEvents":     eventPoolCases(),
 		"PoolsLeft":         leavingPoolCases(),
+		"PoolsOrder":        orderedPoolCases(),
 		"Offload":           offloadCases(),
 		"Limits":            shareCases(),
 		"Rates":             rateCases(),

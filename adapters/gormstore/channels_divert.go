@@ -1,0 +1,139 @@
+package gormstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
+	ctx = withTimeoutClass(ctx, timeoutShort)
+	err = q.work(ctx, func(t tx) error {
+		moved = 0
+		members, err := t.poolOf(ctx, org, from)
+		if err != nil {
+			return err
+		}
+		if len(channels.Ranges(members, from, t.now())) == 0 {
+			return nil
+		}
+		moved, err = t.divert(ctx, q.store.turns, diversion{from, members, why}, limit)
+		if moved > 0 {
+			t.announce()
+		}
+		return err
+	})
+	return moved, err
+}
+
+// diversion moves deliveries that wait for a channel to other members of its pool.
+type diversion struct {
+	from    channels.ID
+	members []channels.Member
+	why     channels.PoolReason
+}
+
+// divertedRow is a delivery to be moved.
+type divertedRow struct {
+	ID       deliveries.ID
+	FailedAt channels.ID
+}
+
+// divertedColumns are those of divertedRow.
+var divertedColumns = "id, " + failedAt("deliveries") + " AS failed_at"
+
+// failedAt returns the expression for the channel that a delivery was taken over from because that
+// did not work; 0: none.
+func failedAt(delivery string) string {
+	return "CASE WHEN " + delivery + ".why = " + strconv.Itoa(int(channels.NotWorking)) + " THEN COALESCE(" + delivery + ".moved_from, 0) ELSE 0 END"
+}
+
+// divert moves deliveries that wait for a channel to others: untried ones first.
+func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (moved int, err error) {
+	w, err := t.waiting(ctx, d.from, events.Priorities())
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range events.Priorities() {
+		for _, project := range w.projects[p] {
+			// Each project has its own turns. The first delivery of one channel becomes one of
+			// the first of the other.
+			shift := func(to channels.ID) (int64, error) {
+				return now.shiftOf(shiftKey{d.from, to, p, project}, t.now(), func() (int64, error) {
+					return t.turnOffset(ctx, d.from, to, classRow{p, project})
+				})
+			}
+			n, err := t.move(ctx, d, shift, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL
+				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
+				map[string]any{"from": d.from, "priority": p, "project": project, "limit": limit - moved})
+			if moved += n; err != nil || moved >= limit {
+				return moved, err
+			}
+		}
+		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
+			n, err := t.move(ctx, d, nil, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`
+				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": d.from, "priority": p, "limit": limit - moved,
+				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.MaybeAcceptedFor)})
+			if moved += n; err != nil || moved >= limit {
+				return moved, err
+			}
+		}
+	}
+	return moved, nil
+}
+
+// turnOffset returns how much higher the next turn is on one channel than on another.
+func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
+	front := func(c channels.ID) (turn int64, err error) {
+		err = t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
+			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, of.Priority, of.ProjectID).Scan(&turn).Error
+		return turn, err
+	}
+	left, err := front(from)
+	if err != nil {
+		return 0, err
+	}
+	there, err := front(to)
+	return there - left, err
+}
+
+// move moves the deliveries that a query selects to the successors of their channel. shift returns
+// what is added to their turns; nil: they have none.
+func (t tx) move(ctx context.Context, d diversion, shift func(to channels.ID) (int64, error), query string, p map[string]any) (moved int, err error) {
+	found, err := rowsOf[divertedRow](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
+	if err != nil {
+		return 0, err
+	}
+	ids := map[channels.ID][]deliveries.ID{} // by their successors
+	for _, r := range found {
+		to := channels.Successor(d.members, d.from, r.FailedAt, int64(r.ID), t.now())
+		ids[to] = append(ids[to], r.ID)
+	}
+	delete(ids, 0)
+	for _, to := range slices.Sorted(maps.Keys(ids)) {
+		by := int64(0)
+		if shift != nil {
+			if by, err = shift(to); err != nil {
+				return moved, err
+			}
+		}
+		n, err := t.moveByID(ctx, to, d.why, by, ids[to])
+		if moved += n; err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// moveByID moves locked deliveries to another channel and adds a shift to their turns.
+func (t tx) moveByID(ctx context.Context, to channels.ID, why channels.PoolReason, shift int64, ids []deliveries.ID) (int, error) {
+	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = @to , turn = turn + @shift , why = @why , moved_from = channel_id,
+			named_channel_id = COALESCE(named_channel_id, channel_id), unsure = FALSE, owner = '' WHERE id @ids`,
+		map[string]any{"to": to, "shift": shift, "why": int(why), "ids": among(t.dialect, ids)}))
+}
