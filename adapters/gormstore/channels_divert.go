@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -20,7 +21,7 @@ func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why ch
 		if err != nil {
 			return err
 		}
-		if len(channels.Ranges(members, from, t.now())) == 0 {
+		if len(members) == 0 {
 			return nil
 		}
 		moved, err = t.divert(ctx, q.store.turns, diversion{from, members, why}, limit)
@@ -32,21 +33,49 @@ func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why ch
 	return moved, err
 }
 
-// diversion moves deliveries that wait for a channel to other members of its pool.
+// maxReturns is the maximum number of the first deliveries of a class and project that are examined
+// in one step when no other member works: those of another pool return nevertheless.
+const maxReturns = 200
+
+// diversion moves deliveries that wait for a channel to other members of its pool, or back to the
+// channels of their assignments that are not in the pool.
 type diversion struct {
 	from    channels.ID
 	members []channels.Member
 	why     channels.PoolReason
 }
 
+// named returns the channels whose deliveries the members of the pool may take over.
+func (d diversion) named() []channels.ID {
+	return append(mapped(d.members, func(m channels.Member) channels.ID { return m.ID }), d.from)
+}
+
+// foreign reports whether the channel of a delivery's assignment is not in the pool.
+func (d diversion) foreign(named channels.ID) bool {
+	return named != d.from && !channels.Contains(d.members, named)
+}
+
+// taker returns the channel that takes over a delivery; 0: it stays.
+func (d diversion) taker(r divertedRow, now time.Time) channels.ID {
+	if d.foreign(r.Named) {
+		return r.Named
+	}
+	return channels.Successor(d.members, d.from, r.FailedAt, int64(r.ID), now)
+}
+
 // divertedRow is a delivery to be moved.
 type divertedRow struct {
 	ID       deliveries.ID
+	Named    channels.ID
 	FailedAt channels.ID
 }
 
 // divertedColumns are those of divertedRow.
-var divertedColumns = "id, " + failedAt("deliveries") + " AS failed_at"
+var divertedColumns = "id, COALESCE(named_channel_id, channel_id) AS named, " + failedAt("deliveries") + " AS failed_at"
+
+// mayMove is the condition that a delivery of @from may move: to a member of its pool, if the
+// channel of its assignment is @named, and else back to that channel, if it is active.
+const mayMove = `(named_channel_id IS NULL OR named_channel_id @named OR EXISTS (SELECT 1 FROM channels own WHERE own.id = deliveries.named_channel_id AND own.active)) `
 
 // failedAt returns the expression for the channel that a delivery was taken over from because that
 // did not work; 0: none.
@@ -60,6 +89,10 @@ func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (mov
 	if err != nil {
 		return 0, err
 	}
+	most := limit
+	if len(channels.Ranges(d.members, d.from, t.now())) == 0 {
+		most = min(limit, maxReturns)
+	}
 	for _, p := range events.Priorities() {
 		for _, project := range w.projects[p] {
 			// Each project has its own turns. The first delivery of one channel becomes one of
@@ -69,16 +102,16 @@ func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (mov
 					return t.turnOffset(ctx, d.from, to, classRow{p, project})
 				})
 			}
-			n, err := t.move(ctx, d, shift, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL
+			n, err := t.move(ctx, d, shift, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL AND `+mayMove+`
 				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
-				map[string]any{"from": d.from, "priority": p, "project": project, "limit": limit - moved})
+				map[string]any{"from": d.from, "priority": p, "project": project, "named": among(t.dialect, d.named()), "limit": min(most, limit-moved)})
 			if moved += n; err != nil || moved >= limit {
 				return moved, err
 			}
 		}
 		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
-			n, err := t.move(ctx, d, nil, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`
-				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": d.from, "priority": p, "limit": limit - moved,
+			n, err := t.move(ctx, d, nil, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`AND `+mayMove+`
+				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": d.from, "priority": p, "named": among(t.dialect, d.named()), "limit": min(most, limit-moved),
 				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.MaybeAcceptedFor)})
 			if moved += n; err != nil || moved >= limit {
 				return moved, err
@@ -103,16 +136,16 @@ func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (
 	return there - left, err
 }
 
-// move moves the deliveries that a query selects to the successors of their channel. shift returns
+// move moves the deliveries that a query selects to those that take them over. shift returns
 // what is added to their turns; nil: they have none.
 func (t tx) move(ctx context.Context, d diversion, shift func(to channels.ID) (int64, error), query string, p map[string]any) (moved int, err error) {
 	found, err := rowsOf[divertedRow](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
 	if err != nil {
 		return 0, err
 	}
-	ids := map[channels.ID][]deliveries.ID{} // by their successors
+	ids := map[channels.ID][]deliveries.ID{} // by their takers
 	for _, r := range found {
-		to := channels.Successor(d.members, d.from, r.FailedAt, int64(r.ID), t.now())
+		to := d.taker(r, t.now())
 		ids[to] = append(ids[to], r.ID)
 	}
 	delete(ids, 0)

@@ -35,7 +35,11 @@ func (q queue) Offload(
 		if transfers, err = t.transfers(ctx, org, from, free, keep, lease); err != nil {
 			return err
 		}
-		next, err = t.moveTransfers(ctx, from, transfers, turn)
+		members, err := t.poolOf(ctx, org, from)
+		if err != nil {
+			return err
+		}
+		next, err = t.moveTransfers(ctx, diversion{from, members, channels.LimitReached}, transfers, turn)
 		if transfers = slices.DeleteFunc(transfers, func(m channels.Transfer) bool { return m.Count == 0 }); len(transfers) > 0 {
 			t.announce()
 		}
@@ -123,9 +127,9 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 
 // moveTransfers moves a channel's next deliveries, in the order of docs/delivery.md, and returns
 // the turn after them. It stores their number in the transfers, because others may have locked
-// some.
-func (t tx) moveTransfers(ctx context.Context, from channels.ID, transfers []channels.Transfer, turn deliveries.RoundRobin) (deliveries.RoundRobin, error) {
-	w, err := t.waiting(ctx, from, events.Priorities())
+// some. Deliveries of another pool return to the channels of their assignments.
+func (t tx) moveTransfers(ctx context.Context, d diversion, transfers []channels.Transfer, turn deliveries.RoundRobin) (deliveries.RoundRobin, error) {
+	w, err := t.waiting(ctx, d.from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
@@ -133,27 +137,67 @@ func (t tx) moveTransfers(ctx context.Context, from channels.ID, transfers []cha
 	at := positionsAt(w, t.now(), 0)
 	for i, move := range transfers {
 		var found []dueDelivery
-		if found, turn, err = t.lockDue(ctx, from, maps.Clone(at), move.Count, turn); err != nil {
+		if found, turn, err = t.lockDue(ctx, d.from, maps.Clone(at), move.Count, turn); err != nil {
 			return turn, err
 		}
 		transfers[i].Count = 0
-		for len(found) > 0 {
-			class := found[0].class
-			end := slices.IndexFunc(found, func(d dueDelivery) bool { return d.class != class })
-			if end < 0 {
-				end = len(found)
-			}
-			ids := mapped(found[:end], func(d dueDelivery) deliveries.ID { return d.id })
-			found = found[end:]
-			by, err := t.turnOffset(ctx, from, move.To, class)
-			if err != nil {
-				return turn, err
-			}
-			n, err := t.moveByID(ctx, move.To, channels.LimitReached, by, ids)
-			if transfers[i].Count += n; err != nil {
+		own, others, err := t.byPool(ctx, d, found)
+		if err != nil {
+			return turn, err
+		}
+		if transfers[i].Count, err = t.moveDue(ctx, d, move.To, own); err != nil {
+			return turn, err
+		}
+		for to, some := range others {
+			if _, err := t.moveDue(ctx, d, to, some); err != nil {
 				return turn, err
 			}
 		}
 	}
 	return turn, nil
+}
+
+// byPool returns those of the deliveries that a member of the pool may take over, and the others by
+// the channels of their assignments to which they return.
+func (t tx) byPool(ctx context.Context, d diversion, found []dueDelivery) (own []dueDelivery, others map[channels.ID][]dueDelivery, err error) {
+	others = map[channels.ID][]dueDelivery{}
+	for _, due := range found {
+		if d.foreign(due.named) {
+			others[due.named] = append(others[due.named], due)
+		} else {
+			own = append(own, due)
+		}
+	}
+	if len(others) == 0 {
+		return own, nil, nil
+	}
+	back, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT own.id FROM channels own WHERE own.id @ids AND own.active",
+		map[string]any{"ids": among(t.dialect, slices.Sorted(maps.Keys(others)))}))
+	maps.DeleteFunc(others, func(id channels.ID, _ []dueDelivery) bool { return !slices.Contains(back, id) })
+	if len(others) > 0 {
+		t.announce()
+	}
+	return own, others, err
+}
+
+// moveDue moves locked deliveries, sorted by class, to another channel.
+func (t tx) moveDue(ctx context.Context, d diversion, to channels.ID, found []dueDelivery) (moved int, err error) {
+	for len(found) > 0 {
+		class := found[0].class
+		end := slices.IndexFunc(found, func(due dueDelivery) bool { return due.class != class })
+		if end < 0 {
+			end = len(found)
+		}
+		ids := mapped(found[:end], func(due dueDelivery) deliveries.ID { return due.id })
+		found = found[end:]
+		by, err := t.turnOffset(ctx, d.from, to, class)
+		if err != nil {
+			return moved, err
+		}
+		n, err := t.moveByID(ctx, to, d.why, by, ids)
+		if moved += n; err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
 }

@@ -92,7 +92,7 @@ func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels
 // poolMembers returns the members of the pool that a channel is in.
 func poolMembers(all map[poolKey][]channels.Member, id channels.ID) []channels.Member {
 	for _, members := range all {
-		if slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == id }) {
+		if channels.Contains(members, id) {
 			return members
 		}
 	}

@@ -297,7 +297,7 @@ func (s *sender) gateClosed(j deliveries.Job, reason deliveries.Reason) deliveri
 	now := s.worker.clock.Now()
 	o := postponedUntried(j, now)
 	o.To = s.pool.successor(s.ref.channel, j, now)
-	wait, some := s.pool.nextReturn(s.ref.channel, now)
+	wait, some := s.pool.nextReturn(s.ref.channel, j, now)
 	if o.To == 0 && !some {
 		o.To = j.Assigned
 	}

@@ -23,8 +23,12 @@ func (q *fakeQueue) Offload(_ context.Context, _ orgs.ID, from channels.ID, offe
 		q.keeps = append(q.keeps, keep)
 	}
 	var waits []*queued
-	for _, r := range q.byChannel[from] {
+	for _, r := range slices.Clone(q.byChannel[from]) {
 		if r.state == deliveries.Pending && r.job.Attempts == 0 {
+			if q.foreign(r) {
+				q.moveTo(r, r.job.Named, channels.LimitReached)
+				continue
+			}
 			waits = append(waits, r)
 		}
 	}

@@ -28,19 +28,32 @@ func (p *pool) set(members []channels.Member) {
 	p.members = members
 }
 
+// foreign reports whether the channel of a delivery's assignment is not in the pool. The caller
+// holds mu.
+func (p *pool) foreign(j deliveries.Job) bool {
+	return j.Named != 0 && len(p.members) > 0 && !channels.Contains(p.members, j.Named)
+}
+
 // successor chooses the member that takes over a delivery of a channel; 0: no other member works.
+// A foreign delivery returns to the channel of its assignment.
 func (p *pool) successor(from channels.ID, j deliveries.Job, now time.Time) channels.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.foreign(j) {
+		return j.Assigned
+	}
 	return channels.Successor(p.members, from, j.FailedAt, int64(j.ID), now)
 }
 
-// nextReturn returns how soon another active member may be back. It reports false when no other
-// member is active.
-func (p *pool) nextReturn(than channels.ID, now time.Time) (wait time.Duration, some bool) {
+// nextReturn returns how soon another active member that may take over a delivery may be back. It
+// reports false when no such member is active.
+func (p *pool) nextReturn(than channels.ID, j deliveries.Job, now time.Time) (wait time.Duration, some bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	wait = divertMaxWait
+	if p.foreign(j) {
+		return wait, false
+	}
 	for _, m := range p.members {
 		if m.ID != than && m.Active {
 			wait, some = min(wait, max(m.Until.Sub(now), m.UsedUp.Sub(now))), true

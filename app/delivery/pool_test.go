@@ -36,6 +36,12 @@ func (q *fakeQueue) moveTo(r *queued, c channels.ID, why channels.PoolReason) {
 	if r.job.FailedAt = 0; why == channels.NotWorking {
 		r.job.FailedAt = r.channel
 	}
+	switch r.job.Named {
+	case c:
+		r.job.Named, r.job.Assigned = 0, 0
+	case 0:
+		r.job.Named = r.channel
+	}
 	q.byChannel[r.channel] = slices.DeleteFunc(q.byChannel[r.channel], func(had *queued) bool { return had == r })
 	r.channel, q.byChannel[c] = c, append(q.byChannel[c], r)
 	r.job.Gates.ChannelActive = c == 1 && q.channel.Active || q.others[c].Active
@@ -80,13 +86,27 @@ func (q *fakeQueue) RecordAnswer(c channels.ID, fault bool, took time.Duration) 
 	q.answered[c] = q.answered[c].With(fault, took, time.Now())
 }
 
+// foreign reports whether the channel of a delivery's assignment is not in the pool. The caller
+// holds mu.
+func (q *fakeQueue) foreign(r *queued) bool {
+	return r.job.Named != 0 && !channels.Contains(q.members(), r.job.Named)
+}
+
+// successor returns the channel that takes over a delivery. The caller holds mu.
+func (q *fakeQueue) successor(r *queued) channels.ID {
+	if q.foreign(r) {
+		return r.job.Assigned
+	}
+	return channels.Successor(q.members(), r.channel, r.job.FailedAt, int64(r.job.ID), time.Now())
+}
+
 func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.diverted = append(q.diverted, why)
 	for _, r := range slices.Clone(q.byChannel[from]) {
 		waits := r.state == deliveries.Pending || r.state == deliveries.Retrying && !r.next.After(time.Now())
-		if to := channels.Successor(q.members(), from, r.job.FailedAt, int64(r.job.ID), time.Now()); to != 0 && waits && !r.job.MaybeAccepted && moved < limit {
+		if to := q.successor(r); to != 0 && waits && !r.job.MaybeAccepted && moved < limit {
 			q.moveTo(r, to, why)
 			moved++
 		}

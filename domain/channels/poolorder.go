@@ -35,6 +35,11 @@ func Successor(members []Member, from, failed ID, delivery int64, now time.Time)
 	return to
 }
 
+// Contains reports whether a channel is one of the members.
+func Contains(members []Member, id ID) bool {
+	return slices.ContainsFunc(members, func(m Member) bool { return m.ID == id })
+}
+
 // orderOf returns the members in the order of a delivery: drawn by their weights, and then those
 // without a weight. It is the same whatever their state.
 func orderOf(members []Member, delivery int64) []Member {

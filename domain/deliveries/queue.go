@@ -70,15 +70,17 @@ type Queue interface {
 	// Divert moves deliveries that wait for a channel of the organization to the working members of
 	// its pool, by their weights, and returns how many; at most limit. Untried ones go first, by
 	// their class. A delivery that a worker holds stays, and so does for MaybeAcceptedFor one that
-	// the provider may have accepted. Nothing is moved when no other member works.
+	// the provider may have accepted. Nothing is moved to members when no other one works. A
+	// delivery whose channel of the assignment is not in the pool returns to that channel.
 	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (int, error)
 	// Offload moves deliveries that wait for their first attempt through a channel of the
 	// organization to idle members of its pool, at most as many as were offered, and returns how
 	// many each member got. It moves the deliveries that would be claimed next, and leaves keep of
 	// them. A member with due deliveries is not idle. Deliveries that a member took over before,
 	// and that a worker holds by claims of at most lease, count towards its capacity. Deliveries
-	// that were tried before, or that a worker holds, stay. While one instance offloads to a
-	// member, others do not.
+	// that were tried before, or that a worker holds, stay. One whose channel of the assignment is
+	// not in the pool returns to that channel instead, and is not counted. While one instance
+	// offloads to a member, others do not.
 	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are
@@ -163,8 +165,9 @@ type Job struct {
 	Created       time.Time
 	Expires       time.Time // it is not sent from then on; zero: never
 	MaybeAccepted bool      // the provider may have accepted it before
-	// Assigned is the channel of its assignment, if another one took it over and that channel is
-	// active; 0: neither.
+	// Named is the channel of its assignment, if another one took it over; 0: none did.
+	Named channels.ID
+	// Assigned is Named, if that is active; 0: neither.
 	Assigned channels.ID
 	// FailedAt is the channel that its present one took it over from because that did not work;
 	// 0: none.

@@ -52,6 +52,51 @@ func leavingPoolCases() cases {
 				w.record(t, "w", deliveries.Outcome{ID: again[0].ID, State: deliveries.Sent, Attempts: 1})
 			}
 		},
+		"MessagesOfAnotherPoolGoBack": func(t *testing.T, w *world) {
+			first := w.pooled(t, 0)[0]
+			other := w.open(t, channels.Channel{Name: "Mail B", Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
+			o := w.waiting(t, 40)
+			require.Equal(t, map[string]int{"Mail B": 40}, w.through(t, o))
+			held := w.claim(t, other, "w", 10, lease)
+			assert.Equal(t, first.ID, held[0].Named)
+			other.Pool = "marketing"
+			w.saveChannel(t, other)
+			retry := func(id deliveries.ID, to channels.ID) {
+				w.record(t, "w", deliveries.Outcome{ID: id, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(-time.Second), To: to, Why: channels.NotWorking})
+			}
+			w.down(t, other, time.Minute)
+			assert.Equal(t, 30, w.divert(t, w.mine.org.ID, other, 1_000), "also where its pool has no other member")
+			assert.Equal(t, map[string]int{"Mail": 30, "Mail B": 10}, w.through(t, o))
+			second := w.open(t, channels.Channel{Name: "Mail C", Protocol: channels.EMAIL, Active: true, Pool: "marketing", Weight: 100})
+			retry(held[0].ID, second.ID)
+			assert.Equal(t, "Mail B", w.delivery(t, o, held[0].ID).Channel, "a member of another pool takes nothing")
+			retry(held[1].ID, first.ID)
+			assert.Equal(t, "Mail", w.delivery(t, o, held[1].ID).Channel)
+			first.Active = false
+			w.saveChannel(t, first)
+			assert.Zero(t, w.divert(t, w.mine.org.ID, other, 1_000), "an inactive channel takes nothing")
+			first.Active = true
+			w.saveChannel(t, first)
+			assert.Equal(t, 1, w.divert(t, w.mine.org.ID, other, 1_000), "what has failed, too")
+			for _, j := range held[2:] {
+				w.record(t, "w", deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1})
+			}
+			assert.Equal(t, map[string]int{"Mail": 32, "Mail B": 8}, w.through(t, o))
+			for _, j := range w.claim(t, first, "w", 100, lease) {
+				assert.Empty(t, j.Gates.Closed())
+				assert.Zero(t, j.Named)
+			}
+		},
+		"OffloadedMessagesOfAnotherPoolGoBack": func(t *testing.T, w *world) {
+			w.pooled(t, 0)
+			other := w.open(t, channels.Channel{Name: "Mail B", Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
+			o := w.waiting(t, 40)
+			other.Pool = "marketing"
+			w.saveChannel(t, other)
+			second := w.open(t, channels.Channel{Name: "Mail C", Protocol: channels.EMAIL, Active: true, Pool: "marketing", Weight: 100})
+			assert.Zero(t, w.relieve(t, w.mine.org.ID, other, second, 25, 10))
+			assert.Equal(t, map[string]int{"Mail": 25, "Mail B": 15}, w.through(t, o))
+		},
 		"AMessageDoesNotReturnToAnInactiveChannel": func(t *testing.T, w *world) {
 			first := w.pooled(t, 0)[0]
 			other := w.open(t, channels.Channel{Name: "Mail B", Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
