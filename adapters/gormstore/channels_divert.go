@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -74,8 +75,21 @@ type divertedRow struct {
 var divertedColumns = "id, COALESCE(named_channel_id, channel_id) AS named, " + failedAt("deliveries") + " AS failed_at"
 
 // mayMove is the condition that a delivery of @from may move: to a member of its pool, if the
-// channel of its assignment is @named, and else back to that channel, if it is active.
-const mayMove = `(named_channel_id IS NULL OR named_channel_id @named OR EXISTS (SELECT 1 FROM channels own WHERE own.id = deliveries.named_channel_id AND own.active)) `
+// channel of its assignment is @named, and else back to that channel, if it takes it back.
+var mayMove = `(named_channel_id IS NULL OR named_channel_id @named OR EXISTS (SELECT 1 FROM channels own
+	WHERE own.id = deliveries.named_channel_id AND ` + takesBack("own", "deliveries.channel_id") + `)) `
+
+// takesBack returns the condition that the channel of an assignment takes back a delivery from
+// another channel: it is active, or a third one of its pool is, to which its sender gives it then.
+func takesBack(own, from string) string {
+	return "(" + own + ".active OR EXISTS (SELECT 1 FROM channels mate WHERE mate.active AND mate.id <> " + from + " AND " + samePool("mate", own) + "))"
+}
+
+// samePool returns the condition that two channels are members of the same pool.
+func samePool(a, b string) string {
+	return fmt.Sprintf(`%[1]s.pool <> '' AND %[1]s.pool = %[2]s.pool AND %[1]s.protocol = %[2]s.protocol
+		AND %[1]s.organization_id = %[2]s.organization_id AND COALESCE(%[1]s.project_id, 0) = COALESCE(%[2]s.project_id, 0)`, a, b)
+}
 
 // failedAt returns the expression for the channel that a delivery was taken over from because that
 // did not work; 0: none.

@@ -171,8 +171,8 @@ func (t tx) byPool(ctx context.Context, d diversion, found []dueDelivery) (own [
 	if len(others) == 0 {
 		return own, nil, nil
 	}
-	back, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT own.id FROM channels own WHERE own.id @ids AND own.active",
-		map[string]any{"ids": among(t.dialect, slices.Sorted(maps.Keys(others)))}))
+	back, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT own.id FROM channels own WHERE own.id @ids AND "+takesBack("own", "@from "),
+		map[string]any{"ids": among(t.dialect, slices.Sorted(maps.Keys(others))), "from": d.from}))
 	maps.DeleteFunc(others, func(id channels.ID, _ []dueDelivery) bool { return !slices.Contains(back, id) })
 	if len(others) > 0 {
 		t.announce()

@@ -168,7 +168,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 	return scanned(t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at, d.unsure,
-			COALESCE((SELECT id FROM channels WHERE id = d.named_channel_id AND id <> d.channel_id AND active), 0),
+			COALESCE((SELECT own.id FROM channels own WHERE own.id = d.named_channel_id AND own.id <> d.channel_id AND `+takesBack("own", "d.channel_id")+`), 0),
 			COALESCE(NULLIF(d.named_channel_id, d.channel_id), 0), `+failedAt("d")+`,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
 			d.member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+columns+`

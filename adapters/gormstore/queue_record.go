@@ -78,7 +78,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 // record stores outcomes of any kind. A worker has a slightly older state of the pool: if the
 // channel that shall take over a delivery is now deleted, inactive or not in the pool of the
 // channel of its assignment, the delivery stays with its channel. It may return to the channel of
-// its assignment in any case.
+// its assignment also from another pool, and while a third member sends for that channel.
 func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]recordedOutcome, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -101,8 +101,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 		FROM (SELECT o.*, t.id AS takes FROM (@outcomes ) AS o
 			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id`+before+`
 			LEFT JOIN channels c ON c.id = COALESCE(d.named_channel_id, d.channel_id)
-			LEFT JOIN channels t ON t.id = o.taker AND t.active AND (t.id = d.named_channel_id OR t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
-				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0))) AS r
+			LEFT JOIN channels t ON t.id = o.taker AND (t.id = d.named_channel_id AND `+takesBack("t", "d.channel_id")+` OR t.active AND `+samePool("t", "c")+`)) AS r
 		WHERE `+named+`deliveries.id = r.id AND `+unindexed("deliveries.state")+` = @sending AND deliveries.owner = @owner
 		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanRecordedOutcome)
 }

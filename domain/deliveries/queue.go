@@ -167,7 +167,8 @@ type Job struct {
 	MaybeAccepted bool      // the provider may have accepted it before
 	// Named is the channel of its assignment, if another one took it over; 0: none did.
 	Named channels.ID
-	// Assigned is Named, if that is active; 0: neither.
+	// Assigned is Named, if that is active, or a third channel of its pool is, which then takes the
+	// delivery over; 0: neither.
 	Assigned channels.ID
 	// FailedAt is the channel that its present one took it over from because that did not work;
 	// 0: none.

@@ -107,6 +107,45 @@ func leavingPoolCases() cases {
 			require.Len(t, held, 1)
 			assert.Zero(t, held[0].Assigned)
 		},
+		"AMessageReturnsToAnInactiveChannelWhosePoolSends": func(t *testing.T, w *world) {
+			first := w.pooled(t, 0)[0]
+			other := w.open(t, channels.Channel{Name: "Mail B", Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 100})
+			third := w.open(t, channels.Channel{Name: "Mail C", Protocol: channels.EMAIL, Active: true, Pool: "post"})
+			second := w.open(t, channels.Channel{Name: "Mail D", Protocol: channels.EMAIL, Active: true, Pool: "marketing", Weight: 100})
+			o := w.waiting(t, 40)
+			first.Active = false
+			w.saveChannel(t, first)
+			other.Active, other.Pool = false, ""
+			w.saveChannel(t, other)
+			held := w.claim(t, other, "w", 3, lease)
+			require.Len(t, held, 3)
+			back := func(j deliveries.Job) string {
+				w.record(t, "w", deliveries.Outcome{ID: j.ID, State: deliveries.Pending, Next: time.Now(), To: first.ID, Why: channels.Deactivated})
+				return w.delivery(t, o, j.ID).Channel
+			}
+			assert.Equal(t, deliveries.ChannelInactive, held[0].Gates.Closed())
+			assert.Equal(t, first.ID, held[0].Assigned)
+			assert.Equal(t, "Mail", back(held[0]))
+			assert.Equal(t, 1, w.divert(t, w.mine.org.ID, first, 10))
+			jobs := w.claim(t, third, "w", 1, lease)
+			require.Len(t, jobs, 1)
+			assert.Empty(t, jobs[0].Gates.Closed())
+
+			third.Active = false
+			w.saveChannel(t, third)
+			assert.Equal(t, "Mail B", back(held[1]), "no member of the pool sends now")
+			assert.Zero(t, w.claim(t, other, "w", 1, lease)[0].Assigned)
+			other.Active, other.Pool = true, "marketing"
+			w.saveChannel(t, other)
+			assert.Zero(t, w.divert(t, w.mine.org.ID, other, 10))
+			assert.Zero(t, w.relieve(t, w.mine.org.ID, other, second, 10, 0))
+			require.Equal(t, map[string]int{"Mail B": 39, "Mail C": 1}, w.through(t, o))
+			third.Active = true
+			w.saveChannel(t, third)
+			assert.Equal(t, 10, w.divert(t, w.mine.org.ID, other, 10))
+			assert.Zero(t, w.relieve(t, w.mine.org.ID, other, second, 10, 0))
+			assert.Equal(t, map[string]int{"Mail": 20, "Mail B": 19, "Mail C": 1}, w.through(t, o))
+		},
 	}
 }
 
