@@ -238,7 +238,7 @@ func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	if a.Context == "" {
 		a.Context = "{}"
 	}
-	data, err := metadata.Parse([]byte(a.Context))
+	data, err := metadata.ParseObject([]byte(a.Context))
 	faults.Add("context", err)
 	if what.Context, err = data.Encode(); err != nil {
 		faults.Add("context", err)

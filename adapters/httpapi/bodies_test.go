@@ -180,6 +180,15 @@ func TestAllBodyErrorsAreReported(t *testing.T) {
 		"MetadataTooLarge": {http.MethodPost, usersPath, `{"email":"anna@example.org","custom_fields":{"x":"` + strings.Repeat("x", metadata.MaxBytes) + `"}}`, map[string][]string{
 			"custom_fields": {"metadata is larger than 64 KiB"},
 		}},
+		"TooManyValues": {http.MethodPost, usersPath, `{"email":"anna@example.org","custom_fields":{"x":[` + strings.Repeat("[],", metadata.MaxValues) + `[]]}}`, map[string][]string{
+			"custom_fields": {"metadata has more than 2,000 values"},
+		}},
+		"TooManyValuesOfAPatch": {http.MethodPatch, usersPath + "anna/", `{"custom_fields":{"x":[` + strings.Repeat("0,", metadata.MaxValues) + `0]}}`, map[string][]string{
+			"custom_fields": {"metadata has more than 2,000 values"},
+		}},
+		"TooManyValuesOfARegistration": {http.MethodPost, "/api/o/acme/p/shop/a/web/register/", `{"username":"anna","custom_fields":{"x":[` + strings.Repeat("0,", metadata.MaxValues) + `0]}}`, map[string][]string{
+			"custom_fields": {"metadata has more than 2,000 values"},
+		}},
 		"AddAddress": {http.MethodPost, usersPath + "anna/address/", `{"name":true,"assign_to_preferred_channel":"yes"}`, map[string][]string{
 			"value":                       {"is required"},
 			"name":                        {"must be a string, not a boolean"},

@@ -73,6 +73,9 @@ func (c call) registration(body *jsonbody.Object) (app.Registration, error) {
 	body.Check(err)
 	fields, _ := body.Map("custom_fields")
 	r.CustomFields = fields
+	var faults fault.Fields
+	faults.Add("custom_fields", r.CustomFields.Check())
+	body.Check(faults.Err())
 	r.Active = body.Bool("active", true)
 	r.List = body.String("distribution_list")
 	sent := body.Objects("addresses")

@@ -23,6 +23,9 @@ import (
 const (
 	MaxBytes = 64 << 10
 	MaxDepth = 32
+	// MaxValues is how many members of objects and elements of arrays there may be at all depths
+	// together. A value takes up to twenty times its text in memory.
+	MaxValues = 2_000
 )
 
 const tooDeep = "is nested deeper than 32 levels"
@@ -30,15 +33,27 @@ const tooDeep = "is nested deeper than 32 levels"
 // ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, sent or merged.
 var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
 
+// ErrTooMany refuses metadata with more than MaxValues values, sent or merged.
+var ErrTooMany = fault.New(fault.Invalid, "metadata has more than 2,000 values")
+
 // Map is one JSON object. Its values are nil, bool, string, json.Number, []any and map[string]any;
 // numbers stay json.Number, so that they come back as they were sent. A Map is never changed in
 // place.
 type Map map[string]any
 
-// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text,
-// invalid UTF-8, NUL characters, numbers that no double holds, nesting deeper than MaxDepth and
-// more than MaxBytes.
+// Parse reads the metadata of one member: an object as ParseObject reads it, of at most MaxValues.
 func Parse(text []byte) (Map, error) {
+	m, err := ParseObject(text)
+	if err == nil && m.count() > MaxValues {
+		err = ErrTooMany
+	}
+	return m, err
+}
+
+// ParseObject reads one JSON object, and says where a mistake is. It refuses other values, trailing
+// text, invalid UTF-8, NUL characters, numbers that no double holds, nesting deeper than MaxDepth
+// and more than MaxBytes.
+func ParseObject(text []byte) (Map, error) {
 	if len(text) > MaxBytes {
 		return nil, ErrTooLarge
 	}
@@ -94,7 +109,13 @@ func position(text []byte, offset int64) string {
 }
 
 // Check reports what Parse would refuse in a Map that was built otherwise.
-func (m Map) Check() error {
+func (m Map) Check() error { return m.check(MaxValues) }
+
+// check is Check with another maximum of values.
+func (m Map) check(values int) error {
+	if m.count() > values {
+		return ErrTooMany
+	}
 	if m.isSmallAndFlat() {
 		return nil
 	}
@@ -103,6 +124,25 @@ func (m Map) Check() error {
 	}
 	_, err := m.Encode()
 	return err
+}
+
+// count returns how many members and elements there are at all depths.
+func (m Map) count() int { return countBelow(map[string]any(m)) }
+
+func countBelow(v any) (n int) {
+	switch v := v.(type) {
+	case map[string]any:
+		n = len(v)
+		for _, inner := range v {
+			n += countBelow(inner)
+		}
+	case []any:
+		n = len(v)
+		for _, inner := range v {
+			n += countBelow(inner)
+		}
+	}
+	return n
 }
 
 // isSmallAndFlat reports whether m is a flat object of strings, as imports bring them, whose JSON

@@ -26,7 +26,8 @@ func ParseMode(s string) (Mode, error) {
 }
 
 // Apply returns what stored becomes when sent is applied in this mode. Neither argument is changed.
-// The result may be larger than either: ErrTooLarge when it exceeds MaxBytes.
+// The result may be larger than either: ErrTooLarge when it exceeds MaxBytes, ErrTooMany when it
+// has more than MaxValues values and more than stored has.
 func (mode Mode) Apply(stored, sent Map) (Map, error) {
 	var result Map
 	switch mode {
@@ -47,7 +48,7 @@ func (mode Mode) Apply(stored, sent Map) (Map, error) {
 		_, err := ParseMode(string(mode))
 		return nil, err
 	}
-	if err := result.Check(); err != nil {
+	if err := result.check(max(MaxValues, stored.count())); err != nil {
 		return nil, err
 	}
 	return result, nil

@@ -146,6 +146,23 @@ func TestApply(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, metadata.Map{"b": half, "c": "d"}, got)
 	})
+	t.Run("TooManyValuesCanStayAndShrink", func(t *testing.T) {
+		t.Parallel()
+		elements := func(n int) metadata.Map { return metadata.Map{"a": make([]any, n-1)} }
+		_, err := metadata.Merge.Apply(elements(metadata.MaxValues), metadata.Map{"b": "c"})
+		require.ErrorIs(t, err, metadata.ErrTooMany)
+
+		stored := elements(metadata.MaxValues + 2)
+		for _, c := range []struct {
+			mode metadata.Mode
+			sent metadata.Map
+		}{{metadata.Merge, nil}, {metadata.Merge, elements(metadata.MaxValues + 1)}, {metadata.Remove, metadata.Map{"a": nil}}} {
+			_, err := c.mode.Apply(stored, c.sent)
+			require.NoError(t, err, c.mode)
+		}
+		_, err = metadata.Merge.Apply(stored, metadata.Map{"b": "c"})
+		require.ErrorIs(t, err, metadata.ErrTooMany)
+	})
 	t.Run("TheResultIsLimitedInDepth", func(t *testing.T) {
 		t.Parallel()
 		deep := metadata.Map{"a": map[string]any(parse(t, nested(32, false)))}
