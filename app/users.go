@@ -91,6 +91,9 @@ func (c *createCall) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 // metadata together than maxMetadata; 0: there is no limit.
 func (u *Users) create(ctx context.Context, org string, calls []*createCall, maxMetadata int) error {
 	return u.store.Update(ctx, func(tx ports.Tx) error {
+		if err := checkMatched(ctx, tx, org, calls, maxMetadata); err != nil {
+			return err
+		}
 		var entries []audit.Entry
 		metadata := 0
 		for set := range slices.Chunk(calls, createSet) {
@@ -115,12 +118,37 @@ func (u *Users) create(ctx context.Context, org string, calls []*createCall, max
 					return err
 				}
 				if metadata += len(text); metadata > maxMetadata {
-					return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", maxMetadata>>20)
+					return tooMuchMetadata(maxMetadata)
 				}
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)
 	})
+}
+
+// checkMatched refuses calls about existing members with more than maxMetadata before any of it is
+// read.
+func checkMatched(ctx context.Context, tx ports.Tx, org string, calls []*createCall, maxMetadata int) error {
+	if maxMetadata == 0 {
+		return nil
+	}
+	at, err := tx.Orgs().BySlug(ctx, org)
+	if err != nil {
+		return err
+	}
+	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
+	for i, c := range calls {
+		b.Enrollments[i] = c.Enrollment
+	}
+	n, err := tx.Users().MatchedBytes(ctx, at.ID, b.Keys())
+	if err == nil && n > maxMetadata {
+		err = tooMuchMetadata(maxMetadata)
+	}
+	return err
+}
+
+func tooMuchMetadata(most int) error {
+	return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", most>>20)
 }
 
 // List returns the members of an organization; orgs.ErrNotFound.

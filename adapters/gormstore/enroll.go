@@ -55,6 +55,29 @@ func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (foun
 	return found, err
 }
 
+// matchedBytesSQL returns the statement of MatchedBytes and its set, like matchesSQL.
+func matchedBytesSQL(d dialect, keys []string) (statement string, set columnSet) {
+	set = columnsOf(d, setColumn{"key", keys})
+	org, column := set.arg(1), "m.custom_fields"
+	sum := "SELECT COALESCE(SUM(octet_length(" + column + ")), 0) FROM "
+	return sum + set.from +
+		set.joinTable(false, "u.id", "users", "u", "u.username_fold = s.key") +
+		set.joinTable(false, column, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
+		" UNION ALL " + sum + set.from +
+		set.joinTable(false, column, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
+}
+
+func (r userRepo) MatchedBytes(ctx context.Context, org orgs.ID, keys []string) (n int, err error) {
+	statement, set := matchedBytesSQL(r.dialect, keys)
+	err = r.sets().query(r.statementContext(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
+		var some int
+		err := rows.Scan(&some)
+		n += some
+		return err
+	})
+	return n, err
+}
+
 // scanMatch scans a row of matchesSQL.
 func scanMatch(rows *sql.Rows) (match users.Match, err error) {
 	var row memberRow

@@ -1,7 +1,10 @@
 package gormstore_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,10 +17,63 @@ import (
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/databases"
 )
+
+// unmatched is a store whose units may not read members by their keys.
+type unmatched struct {
+	ports.Store
+	t *testing.T
+}
+
+func (u unmatched) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	return u.Store.Update(ctx, func(tx ports.Tx) error { return fn(unmatchedTx{tx, u.t}) })
+}
+
+type unmatchedTx struct {
+	ports.Tx
+	t *testing.T
+}
+
+func (u unmatchedTx) Users() users.Repository { return unmatchedUsers{u.Tx.Users(), u.t} }
+
+type unmatchedUsers struct {
+	users.Repository
+	t *testing.T
+}
+
+func (u unmatchedUsers) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) {
+	u.t.Error("the metadata was read")
+	return nil, nil
+}
+
+// TestTooMuchMetadataIsNotRead checks that a call for many existing users is refused before their
+// metadata is read.
+func TestTooMuchMetadataIsNotRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.SQLite(t))
+	newOrganization(t, s, "acme")
+	acme, by := app.Path{Organization: "acme"}, audit.Actor{Name: "k"}
+	people := make([]users.Enrollment, 40)
+	for i := range people {
+		people[i] = users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%d@example.org", i)}, CustomFields: metadata.Map{"x": strings.Repeat("x", 60_000)}}
+	}
+	for half := range slices.Chunk(people, 20) {
+		_, err := app.NewUsers(s, batch.Pair).CreateAll(t.Context(), by, acme, half)
+		require.NoError(t, err)
+	}
+	for i := range people {
+		people[i].CustomFields = nil
+	}
+	_, err := app.NewUsers(unmatched{s, t}, batch.Pair).CreateAll(t.Context(), by, acme, people)
+	require.ErrorContains(t, err, "more than 2 MiB of metadata together")
+	done, err := app.NewUsers(s, batch.Pair).CreateAll(t.Context(), by, acme, people[:30])
+	require.NoError(t, err)
+	require.Len(t, done, 30)
+}
 
 // TestConcurrentEnroll is about two instances on one database that create the same people at the
 // same time. One of them creates each, with one audit entry. All fields that imports merge are

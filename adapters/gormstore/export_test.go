@@ -163,6 +163,12 @@ func (s *Store) Matches() string {
 	statement, _ := matchesSQL(s.engineDialect(), nil)
 	return statement
 }
+
+// MatchedBytes returns the statement of MatchedBytes.
+func (s *Store) MatchedBytes() string {
+	statement, _ := matchedBytesSQL(s.engineDialect(), nil)
+	return statement
+}
 func (s *Store) SaveFields() string {
 	return saveFieldsSQL(changedFieldsSet(s.engineDialect(), nil, nil))
 }

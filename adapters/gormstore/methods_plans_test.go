@@ -131,7 +131,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 // inSets are the methods whose statements about sets go past the sessions that are overheard. The
 // plans of those that do not just add rows are held by TestEnrollPlansOnSQLite and its
 // neighbours.
-var inSets = []string{"Audit.Record", "Orgs.WithGroups", "Users.Enroll", "Users.Matches"}
+var inSets = []string{"Audit.Record", "Orgs.WithGroups", "Users.Enroll", "Users.MatchedBytes", "Users.Matches"}
 
 // errUndo rolls a unit back.
 var errUndo = errors.New("undo")

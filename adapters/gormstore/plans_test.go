@@ -27,7 +27,7 @@ import (
 func TestEnrollPlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
-	for name, statement := range map[string]string{"matches": s.Matches(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()} {
+	for name, statement := range map[string]string{"matches": s.Matches(), "matchedBytes": s.MatchedBytes(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()} {
 		plan := lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement, map[bool][]any{true: {"default", 1, "acme"}, false: {"[]", 1}}[name == "withGroups"]...)
 		for _, step := range plan {
 			assert.False(t, strings.Contains(step, "SCAN") && !strings.Contains(step, "VIRTUAL TABLE"), "%s: only the set is read from end to end: %q", name, plan)
@@ -47,9 +47,9 @@ func TestEnrollPlansOnPostgres(t *testing.T) {
 		require.NoError(t, err)
 	}
 	run("SET plan_cache_mode = force_generic_plan") // the plan that a connection would keep
-	for name, values := range map[string]string{"matches": "'{}'::text[], 1", "saveFields": "'{}'::bigint[], '{}'::text[], 1",
+	for name, values := range map[string]string{"matches": "'{}'::text[], 1", "matchedBytes": "'{}'::text[], 1", "saveFields": "'{}'::bigint[], '{}'::text[], 1",
 		"withGroups": "'default', 1, 'acme'"} {
-		run("PREPARE " + name + " AS " + map[string]string{"matches": s.Matches(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()}[name])
+		run("PREPARE " + name + " AS " + map[string]string{"matches": s.Matches(), "matchedBytes": s.MatchedBytes(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()}[name])
 		plan := strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) EXECUTE "+name+" ("+values+")"), "\n")
 		assert.NotContains(t, plan, "Seq Scan", name)
 		if name == "matches" {

@@ -168,6 +168,9 @@ type Repository interface {
 	// organization that have a key as their e-mail but not as their username. The keys are
 	// distinct.
 	Matches(ctx context.Context, org orgs.ID, keys []string) ([]Match, error)
+	// MatchedBytes returns how many bytes of custom fields Matches would return. It reads none of
+	// them.
+	MatchedBytes(ctx context.Context, org orgs.ID, keys []string) (int, error)
 	// Enroll writes what a plan says, and gives ids to what is new. The plan was made in the same
 	// unit of work.
 	Enroll(ctx context.Context, w Writes) error

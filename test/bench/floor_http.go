@@ -192,6 +192,8 @@ func (cannedUsers) Matches(_ context.Context, _ orgs.ID, keys []string) (found [
 	return found, nil
 }
 
+func (cannedUsers) MatchedBytes(context.Context, orgs.ID, []string) (int, error) { return 0, nil }
+
 func (cannedUsers) Enroll(_ context.Context, w users.Writes) error {
 	for _, m := range w.Members {
 		m.ID, m.User.ID = 1, 1

@@ -311,6 +311,19 @@ func enrollCases() cases {
 				return err
 			})
 		},
+		"TheBytesThatMatchAreCountedBeforeTheyAreRead": func(t *testing.T, w *world) {
+			bytes := func(keys ...string) int {
+				return look(t, w, func(tx ports.Tx) (int, error) { return tx.Users().MatchedBytes(t.Context(), w.mine.org.ID, keys) })
+			}
+			before := bytes("é.ve@example.org", "other@example.org")
+			e := users.Enrollment{Details: users.Details{Email: "é.ve@example.org"}, CustomFields: metadata.Map{"k": "é"}}
+			eve := w.one(t, e).Member
+			require.Equal(t, before+len(`{"k":"é"}`), bytes("é.ve@example.org", "other@example.org"))
+			eve.Email = "other@example.org"
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveDetails(t.Context(), eve) })
+			assert.Equal(t, before+2*len(`{"k":"é"}`), bytes("é.ve@example.org", "other@example.org"), "by the username, and by the e-mail")
+			assert.Zero(t, bytes())
+		},
 		"AnEmptyBatchHasAnEmptyAnswer": func(t *testing.T, w *world) { assert.Empty(t, w.enroll(t, users.Batch{})) },
 		"LongNamesAndFieldsAreKept": func(t *testing.T, w *world) {
 			e := users.Enrollment{Details: users.Details{Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200)},
