@@ -151,10 +151,18 @@ func tooMuchMetadata(most int) error {
 	return fault.Field("users", "have more than %d MiB of metadata together: send them in several calls", most>>20)
 }
 
-// List returns the members of an organization; orgs.ErrNotFound.
-func (u *Users) List(ctx context.Context, at Path, p Page) ([]users.Member, error) {
-	return viewAt(ctx, u.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]users.Member, error) {
-		return tx.Users().List(ctx, org.ID, users.MemberID(p.After), p.Limit)
+// List returns a batch of the members of an organization, fewer if their metadata is large;
+// orgs.ErrNotFound.
+func (u *Users) List(ctx context.Context, at Path, p Page) (users.Found, error) {
+	return viewAt(ctx, u.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found users.Found, err error) {
+		after, n := users.MemberID(p.After), 0
+		if n, found.More, err = tx.Users().Fitting(ctx, org.ID, after, p.Limit); err != nil || n == 0 {
+			return found, err
+		}
+		if found.Members, err = tx.Users().List(ctx, org.ID, after, n); err == nil && len(found.Members) > 0 {
+			found.Next = users.Cursor{Order: users.ByID, ID: int64(found.Members[len(found.Members)-1].ID)}
+		}
+		return found, err
 	})
 }
 

@@ -17,6 +17,10 @@ const (
 	maxSearched  = 10_000
 )
 
+// maxFieldBytes is the size of the custom fields at which a batch of members ends before it is
+// full. Decoded, they take up to twenty times as much memory.
+const maxFieldBytes = 256 << 10
+
 // chunkSizes yields the sizes of the chunks that a search for limit results reads.
 func chunkSizes(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -35,6 +39,7 @@ type search struct {
 	org   orgs.ID
 	q     users.Query
 	terms []string // of the query
+	count bool     // only count: the size of the members does not matter
 }
 
 // indexEntry is an entry of an index with its member.
@@ -50,6 +55,7 @@ type matchRow struct {
 	First        int64  // the member's first list entry, in a search by list entries
 	Word         string // the member's first word, in a search by words
 	CustomFields string // if the query uses them
+	Size         int    // of the custom fields, in bytes
 }
 
 // Search finds the index with the fewest candidates, and reads it.
@@ -121,7 +127,7 @@ func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 // Count reads the source with the fewest candidates, as Search does.
 func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit int) (n int, more bool, err error) {
 	q.After, q.Since, q.Limit, q.Sort = users.Cursor{}, 0, limit, ""
-	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
+	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text), count: true}
 	if q.IsZero() {
 		n, err = s.countUpTo(ctx, s.allMembers(), limit+1)
 		return min(n, limit), n > limit, err
@@ -144,6 +150,7 @@ func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, foun
 	if s.q.After.Order == by.order && s.q.After.Term == by.term {
 		found.Next = s.q.After
 	}
+	size := 0
 	for stride := range chunkSizes(s.q.Limit) {
 		places, err := s.readEntries(ctx, by, found.Next, stride)
 		if err != nil {
@@ -154,12 +161,13 @@ func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, foun
 			return nil, users.Found{}, err
 		}
 		for i, p := range places {
-			if picked[i] != 0 && len(ids) == s.q.Limit {
+			if picked[i].ID != 0 && (len(ids) == s.q.Limit || size >= maxFieldBytes && !s.count) {
 				found.More = true // and Next is the last one found
 				return ids, found, nil
 			}
-			if picked[i] != 0 {
-				ids = append(ids, picked[i])
+			if picked[i].ID != 0 {
+				ids = append(ids, picked[i].ID)
+				size += picked[i].Size
 			}
 			found.Next.Key, found.Next.ID = p.Key, p.At
 		}
@@ -171,8 +179,8 @@ func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, foun
 	return ids, found, nil
 }
 
-// match returns, for each entry, its member if it matches the query, else 0.
-func (s search) match(ctx context.Context, by source, places []indexEntry) ([]users.MemberID, error) {
+// match returns, for each entry, its member if it matches the query, else one with the id 0.
+func (s search) match(ctx context.Context, by source, places []indexEntry) ([]matchRow, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
@@ -194,9 +202,10 @@ func (s search) match(ctx context.Context, by source, places []indexEntry) ([]us
 				continue
 			}
 		}
+		row.CustomFields = ""
 		byMember[row.ID] = row
 	}
-	picked := make([]users.MemberID, len(places))
+	picked := make([]matchRow, len(places))
 	for i, p := range places {
 		row := byMember[p.MemberID]
 		if by.order == users.ByEntry && row.First != p.At { // A member with several addresses on the list is found once.
@@ -205,7 +214,7 @@ func (s search) match(ctx context.Context, by source, places []indexEntry) ([]us
 		if by.order == users.ByWord && row.Word != p.Key { // A member with several such words is found by the first.
 			continue
 		}
-		picked[i] = row.ID
+		picked[i] = row
 	}
 	return picked, nil
 }

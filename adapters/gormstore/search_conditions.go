@@ -33,7 +33,7 @@ const ofMember = "FROM member_words w WHERE w.member_id = m.id AND w.word >= ? A
 // conditions returns the conditions of the query that the source does not cover. The planner must
 // not use an index of the organization, because the ids of the members are given.
 func (s search) conditions(by source) *conditions {
-	c := &conditions{columns: []string{"m.id"}}
+	c := &conditions{columns: []string{"m.id", "octet_length(m.custom_fields) AS size"}}
 	c.add(unindexed("m.organization_id")+" = ?", s.org)
 	for _, term := range s.terms {
 		if term != by.term {

@@ -80,17 +80,27 @@ func (s search) sortSmall(ctx context.Context) (ids []users.MemberID, found user
 	if err != nil {
 		return nil, found, false, err
 	}
-	picked = slices.DeleteFunc(picked, func(id users.MemberID) bool { return id == 0 })
+	picked = slices.DeleteFunc(picked, func(r matchRow) bool { return r.ID == 0 })
+	sizes := make(map[users.MemberID]int, len(picked))
+	for _, r := range picked {
+		sizes[r.ID] = r.Size
+	}
 	sorted := s.sorted()
 	sorted.set = "members m WHERE " + unindexed("m.organization_id") + " = ? AND m.id ?"
-	sorted.args = []any{s.org, among(s.dialect, picked)}
+	sorted.args = []any{s.org, among(s.dialect, mapped(picked, func(r matchRow) users.MemberID { return r.ID }))}
 	spots, err := s.readEntries(ctx, sorted, s.q.After, s.q.Limit+1)
 	if err != nil {
 		return nil, found, false, err
 	}
 	found.More = len(spots) > s.q.Limit
 	spots = spots[:min(len(spots), s.q.Limit)]
+	size := 0
 	for _, p := range spots {
+		if size >= maxFieldBytes {
+			found.More = true
+			break
+		}
+		size += sizes[p.MemberID]
 		ids = append(ids, p.MemberID)
 		found.Next = users.Cursor{Order: sorted.order, ID: p.At, Key: p.Key}
 	}

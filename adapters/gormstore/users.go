@@ -201,6 +201,14 @@ func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, l
 	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit), memberRow.member)
 }
 
+func (r userRepo) Fitting(ctx context.Context, org orgs.ID, after users.MemberID, limit int) (n int, more bool, err error) {
+	sizes, err := rowsOf[int](r.db(ctx).Raw("SELECT octet_length(custom_fields) FROM members WHERE organization_id = ? AND id > ? ORDER BY id LIMIT ?", org, after, limit))
+	for size := 0; n < len(sizes) && size < maxFieldBytes; n++ {
+		size += sizes[n]
+	}
+	return n, n < len(sizes) || n == limit, err
+}
+
 func (r userRepo) SaveDetails(ctx context.Context, m users.Member) error {
 	values := map[string]any{"email_fold": names.Fold(m.Email)}
 	for _, d := range m.List() {

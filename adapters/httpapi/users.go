@@ -41,8 +41,7 @@ type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// userBatchSize is how many users are fetched at once. It bounds memory: a user may have 64 KiB of
-// metadata.
+// userBatchSize is how many users are fetched at once, fewer if their metadata is large.
 const userBatchSize = 250
 
 func (a *API) listUsers(c call) error {
@@ -56,12 +55,8 @@ func (a *API) listUsers(c call) error {
 				return batch[users.Member]{entries: best}, err
 			}
 			if wanted.IsZero() && wanted.GroupName == "" {
-				all, err := a.use.Users.List(ctx, c.at(), p)
-				s := batch[users.Member]{entries: all, more: len(all) == p.Limit}
-				if len(all) > 0 {
-					s.next = int64(all[len(all)-1].ID)
-				}
-				return s, err
+				found, err := a.use.Users.List(ctx, c.at(), p)
+				return batch[users.Member]{found.Members, found.Next.ID, found.More}, err
 			}
 			found, err := a.use.Users.Find(ctx, c.at(), wanted, p)
 			return batch[users.Member]{found.Members, found.Next.ID, found.More}, err

@@ -201,6 +201,9 @@ type Repository interface {
 	Count(ctx context.Context, org orgs.ID, q Query, limit int) (n int, more bool, err error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
+	// Fitting returns how many of the members that List would return fit in a batch, because their
+	// custom fields may be large, at least one, and reports whether there may be more after them.
+	Fitting(ctx context.Context, org orgs.ID, after MemberID, limit int) (n int, more bool, err error)
 	// SaveDetails stores the member's details.
 	SaveDetails(ctx context.Context, m Member) error
 	// SaveFields stores the member's custom fields.
