@@ -2725,7 +2725,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description Metadata, any JSON object of at most 64 KiB. By convention the id in an external system is kept as `external_id`.
+         * @description Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id in an external system is kept as `external_id`.
          * @example {
          *       "external_id": 4711,
          *       "plan": "pro"
@@ -2816,7 +2816,7 @@ export interface components {
             first_name?: string | null;
             /** @description Used only when the user becomes a member of the organization. */
             last_name?: string | null;
-            /** @description Stored when this call creates the membership. At most 64 KiB. */
+            /** @description Stored when this call creates the membership. At most 64 KiB and 2,000 values. */
             custom_fields?: {
                 [key: string]: unknown;
             } | null;

@@ -24,8 +24,8 @@ class ApplicationMembership:
             email (str): As the organization recorded it; empty if the user is not registered.
             registered (bool): Whether the user is registered with the application; if not, all but `locked` is what a
                 registration begins with.
-            custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
-                system is kept as `external_id`.
+            custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id
+                in an external system is kept as `external_id`.
             active (bool): As the application said at the last registration.
             locked (bool):
             enable_notifications (bool):

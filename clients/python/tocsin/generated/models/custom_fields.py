@@ -11,7 +11,10 @@ T = TypeVar("T", bound="CustomFields")
 
 @_attrs_define
 class CustomFields:
-    """Metadata, any JSON object of at most 64 KiB. By convention the id in an external system is kept as `external_id`."""
+    """Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id in an external system is kept as
+    `external_id`.
+
+    """
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

@@ -23,8 +23,8 @@ class EnrolledUser:
         email (str):
         first_name (str):
         last_name (str):
-        custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
-            system is kept as `external_id`.
+        custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id
+            in an external system is kept as `external_id`.
         groups (list[str]):
         locked (bool):
         is_active (bool):

@@ -23,7 +23,7 @@ class Enrollment:
         first_name (None | str | Unset): Used only when the user becomes a member of the organization.
         last_name (None | str | Unset): Used only when the user becomes a member of the organization.
         custom_fields (EnrollmentCustomFieldsType0 | None | Unset): Stored when this call creates the membership. At
-            most 64 KiB.
+            most 64 KiB and 2,000 values.
     """
 
     email: str

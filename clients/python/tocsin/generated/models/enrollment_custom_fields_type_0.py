@@ -11,7 +11,7 @@ T = TypeVar("T", bound="EnrollmentCustomFieldsType0")
 
 @_attrs_define
 class EnrollmentCustomFieldsType0:
-    """Stored when this call creates the membership. At most 64 KiB."""
+    """Stored when this call creates the membership. At most 64 KiB and 2,000 values."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

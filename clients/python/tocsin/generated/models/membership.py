@@ -20,8 +20,8 @@ class Membership:
     active, not locked and has notifications enabled.
 
         Attributes:
-            custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
-                system is kept as `external_id`.
+            custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id
+                in an external system is kept as `external_id`.
             active (bool):
             locked (bool):
             enable_notifications (bool):

@@ -23,8 +23,8 @@ class User:
         email (str): Empty when none is known.
         first_name (str):
         last_name (str):
-        custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
-            system is kept as `external_id`.
+        custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB and 2,000 values. By convention the id
+            in an external system is kept as `external_id`.
         groups (list[str]): Names of the organization's groups that the member belongs to.
         locked (bool): A locked member gets no notifications. The console changes it, and keys with `membership:write`.
         is_active (bool): The opposite of `locked`.
