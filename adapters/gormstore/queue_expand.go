@@ -143,9 +143,14 @@ func (e *expansion) count(ctx context.Context, first bool) error {
 	return e.saveCounters(ctx, done)
 }
 
-// page writes the deliveries of limit recipients and stores the position reached.
+// maxSteps is the maximum number of steps of a page. Each one takes a few statements, also when
+// nobody receives its notification.
+const maxSteps = 16
+
+// page writes the deliveries of at most limit recipients, in at most maxSteps steps, and stores the
+// position reached.
 func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) {
-	for limit > 0 {
+	for steps := 0; limit > 0 && steps < maxSteps; steps++ {
 		s, err := e.next(ctx)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			return true, e.saveCursor(ctx, true)

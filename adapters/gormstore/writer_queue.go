@@ -6,7 +6,7 @@ import (
 )
 
 // commonShare is the part of its time by which work without an organization is charged, because it
-// is done for all of them: sending, and batches of triggers.
+// is done for all of them, such as sending.
 const commonShare = 0.25
 
 // unitQueue is the queue of a writer. Organizations take turns by the time that their units take,

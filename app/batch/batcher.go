@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -189,12 +190,17 @@ func beginSpan[C any](ctx context.Context, batch []*entry[C]) (context.Context, 
 	return ctx, span
 }
 
-// mergeContexts returns a context that ends when the contexts of all callers have ended.
+// mergeContexts returns a context that ends when the contexts of all callers have ended. Its units of
+// work are those of their organization, if it is one.
 func mergeContexts[C any](batch []*entry[C]) (context.Context, context.CancelFunc) {
 	if len(batch) == 1 {
 		return batch[0].ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	organization := ports.OrganizationOf(batch[0].ctx)
+	if slices.ContainsFunc(batch, func(e *entry[C]) bool { return ports.OrganizationOf(e.ctx) != organization }) {
+		organization = ""
+	}
+	ctx, cancel := context.WithCancel(ports.ForOrganization(context.Background(), organization))
 	var left atomic.Int64
 	left.Store(int64(len(batch)))
 	stops := make([]func() bool, len(batch))

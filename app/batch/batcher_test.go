@@ -198,6 +198,23 @@ func TestBatchStoreUnavailable(t *testing.T) {
 	})
 }
 
+// TestBatchOfAnOrganization checks whose units of work those of a batch are.
+func TestBatchOfAnOrganization(t *testing.T) {
+	inBubble(t, func(t *testing.T, d *fixture) {
+		var whose []string
+		d.work = func(ctx context.Context, _ []string) error {
+			whose = append(whose, ports.OrganizationOf(ctx))
+			return nil
+		}
+		one := ports.ForOrganization(t.Context(), "one")
+		d.send(one, "acme", "a")
+		d.send(one, "acme", "b")
+		d.release()
+		d.callers.Wait()
+		assert.Equal(t, []string{"one"}, whose)
+	})
+}
+
 func TestCancelledWaitingCall(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
