@@ -155,7 +155,8 @@ func tooMuchMetadata(most int) error {
 // orgs.ErrNotFound.
 func (u *Users) List(ctx context.Context, at Path, p Page) (users.Found, error) {
 	return viewAt(ctx, u.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found users.Found, err error) {
-		after, n := users.MemberID(p.After), 0
+		after := users.MemberID(p.After)
+		var n int
 		if n, found.More, err = tx.Users().Fitting(ctx, org.ID, after, p.Limit); err != nil || n == 0 {
 			return found, err
 		}

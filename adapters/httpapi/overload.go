@@ -155,8 +155,8 @@ func (c call) reserveDecoded(text []byte) error {
 	return nil
 }
 
-// decodedMemory estimates how much memory a JSON text needs when it is decoded, as far as it counts.
-// Strings that contain the characters of its syntax make it larger.
+// decodedMemory estimates how much memory a JSON text needs when it is decoded, as far as it
+// counts. Strings that contain the characters of its syntax make it larger.
 func decodedMemory(text []byte) (n int64) {
 	if len(text) <= uncountedBody/decodedFactor {
 		return 0

@@ -190,8 +190,8 @@ func beginSpan[C any](ctx context.Context, batch []*entry[C]) (context.Context, 
 	return ctx, span
 }
 
-// mergeContexts returns a context that ends when the contexts of all callers have ended. Its units of
-// work are those of their organization, if it is one.
+// mergeContexts returns a context that ends when the contexts of all callers have ended. Its units
+// of work are those of their organization, if it is one.
 func mergeContexts[C any](batch []*entry[C]) (context.Context, context.CancelFunc) {
 	if len(batch) == 1 {
 		return batch[0].ctx, func() {}

@@ -114,8 +114,8 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}, longest tim
 	return false
 }
 
-// waitFewer waits until fewer deliveries wait for their attempt or something urgent is due, no longer
-// than longest, or until ctx ends. It reports whether something urgent is due.
+// waitFewer waits until fewer deliveries wait for their attempt or something urgent is due, no
+// longer than longest, or until ctx ends. It reports whether something urgent is due.
 func (c *claims) waitFewer(ctx context.Context, urgent <-chan struct{}, longest time.Duration) bool {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()

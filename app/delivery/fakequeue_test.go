@@ -52,7 +52,8 @@ type fakeQueue struct {
 	allows int            // calls of Allow
 	taken  int            // of the quota
 	shares map[channels.ID]map[string]*fakeShare
-	// lastSlots are the last slots taken of the rates of channels, and slotTakes how often some were.
+	// lastSlots are the last slots taken of the rates of channels, and slotTakes how often some
+	// were.
 	lastSlots map[channels.ID]time.Time
 	slotTakes int
 	diverted  []channels.PoolReason // of the calls of Divert

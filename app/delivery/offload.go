@@ -73,8 +73,8 @@ func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Ti
 }
 
 // keepCount returns how many messages the channel keeps because its limits let them go soon,
-// counted over all instances. It reports whether this instance has a part of the concurrent attempts.
-// An instance without one does not know the rate and leaves the offloading to the others.
+// counted over all instances. It reports whether this instance has a part of the concurrent
+// attempts. An instance without one does not know the rate and leaves the offloading to the others.
 func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
 	rate := math.Ceil(s.limits.PerSecond * keepFor.Seconds())
 	if !s.limits.Shared {

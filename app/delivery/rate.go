@@ -11,15 +11,16 @@ import (
 
 // Bounds of the slots that a sender takes at once.
 const (
-	// contestedSpan is the time for which a sender takes slots while other instances take some, too,
-	// so that instances take turns quickly.
+	// contestedSpan is the time for which a sender takes slots while other instances take some,
+	// too, so that instances take turns quickly.
 	contestedSpan = 100 * time.Millisecond
 	// steadyGap is the time without slots up to which a sender is steady. A steady sender takes
 	// slots for messages that it does not have yet, and so asks the store more rarely.
 	steadyGap = 100 * time.Millisecond
 )
 
-// rateSlots are the slots of the channel's rate that the sender has taken in the store and not used.
+// rateSlots are the slots of the channel's rate that the sender has taken in the store and not
+// used.
 type rateSlots struct {
 	taking sync.Mutex // held while slots are taken in the store
 
@@ -99,8 +100,8 @@ func (r *rateSlots) reset() {
 	r.left, r.next, r.last, r.part, r.contested, r.steady = 0, time.Time{}, time.Time{}, 0, false, false
 }
 
-// waitForRate waits for a slot of the channel's rate limit. It reports false when ctx ends first, or
-// when the next slot is so far ahead that the delivery should wait unclaimed.
+// waitForRate waits for a slot of the channel's rate limit. It reports false when ctx ends first,
+// or when the next slot is so far ahead that the delivery should wait unclaimed.
 func (s *sender) waitForRate(ctx context.Context, held *claims) bool {
 	rate := channels.Rate(s.limits.PerSecond)
 	if rate <= 0 {

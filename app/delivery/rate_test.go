@@ -126,8 +126,9 @@ func TestInstancesShareTheRateLimit(t *testing.T) {
 	})
 }
 
-// TestSingleMessagesAtALowRate is about messages that come one by one, and each may be claimed by any
-// of three instances. An instance that takes over an idle channel does not send before its time.
+// TestSingleMessagesAtALowRate is about messages that come one by one, and each may be claimed by
+// any of three instances. An instance that takes over an idle channel does not send before its
+// time.
 func TestSingleMessagesAtALowRate(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -148,8 +149,8 @@ func TestSingleMessagesAtALowRate(t *testing.T) {
 	}
 }
 
-// TestUnclaimedUntilItsSlot is about a message whose slot is hours away. No instance keeps it claimed
-// meanwhile, because its gates are checked at the claim.
+// TestUnclaimedUntilItsSlot is about a message whose slot is hours away. No instance keeps it
+// claimed meanwhile, because its gates are checked at the claim.
 func TestUnclaimedUntilItsSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,8 @@ const (
 	SlotsAhead = 1500 * time.Millisecond
 	// SlotsSpan is the time from the first slot to the last one.
 	SlotsSpan = 250 * time.Millisecond
-	// slotCatchUp is how late a message may take a slot, so that short delays do not lower the rate.
+	// slotCatchUp is how late a message may take a slot, so that short delays do not lower the
+	// rate.
 	slotCatchUp = 25 * time.Millisecond
 	// strictInterval is the interval from which on a message is never early by the delay of the one
 	// before it. Short delays do not matter for such a rate.
@@ -30,7 +31,8 @@ type Slots struct {
 	Last   time.Time     // the last slot that is taken now
 }
 
-// Interval returns the time from one slot to the next, in whole microseconds, as databases keep times.
+// Interval returns the time from one slot to the next, in whole microseconds, as databases keep
+// times.
 func (r Rate) Interval() time.Duration {
 	return time.Duration(math.Ceil(1e6/float64(r))) * time.Microsecond
 }
@@ -44,8 +46,8 @@ func (r Rate) CatchUp() time.Duration {
 }
 
 // Take takes the next slots after last: at most want, and at least one unless the next one is more
-// than SlotsAhead ahead. A last slot that Take cannot have returned by now is ignored: the clock was
-// set back.
+// than SlotsAhead ahead. A last slot that Take cannot have returned by now is ignored: the clock
+// was set back.
 func (r Rate) Take(last, now time.Time, want int) Slots {
 	interval := r.Interval()
 	if last.Sub(now) > SlotsAhead+SlotsSpan {

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// TestSlotsKeepTheRate takes slots at random times. Slots never overlap, and no second has more than
-// 5 % above the rate.
+// TestSlotsKeepTheRate takes slots at random times. Slots never overlap, and no second has more
+// than 5 % above the rate.
 func TestSlotsKeepTheRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []channels.Rate{channels.MinRatePerSecond, 0.1, 1, 9, 20, 37, 100, 5_000} {

@@ -14,8 +14,8 @@ type Holder struct {
 }
 
 // Share returns how many attempts one instance among all may have. Instances have equal parts.
-// Attempts that do not divide evenly go to the first ones, and no instance gets one that another may
-// still use. If there are fewer attempts than instances, the last ones get none.
+// Attempts that do not divide evenly go to the first ones, and no instance gets one that another
+// may still use. If there are fewer attempts than instances, the last ones get none.
 func (p Concurrency) Share(of string, all []Holder) int {
 	var mine Holder
 	others, before := 0, 0

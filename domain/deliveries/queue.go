@@ -52,13 +52,13 @@ type Queue interface {
 	// through the channel's fault, and how long it took. This instance remembers it for a while,
 	// and chooses members by it.
 	RecordAnswer(id channels.ID, fault bool, took time.Duration)
-	// TakeSlots takes the next slots of the rate of a channel for messages of the caller: at most want
-	// (see channels.Rate.Take). No two callers get the same slot. Slots are times of one clock for
-	// all instances.
+	// TakeSlots takes the next slots of the rate of a channel for messages of the caller: at most
+	// want (see channels.Rate.Take). No two callers get the same slot. Slots are times of one clock
+	// for all instances.
 	TakeSlots(ctx context.Context, id channels.ID, rate channels.Rate, want int) (channels.Slots, error)
-	// HoldShare gives owner a part of the concurrent attempts of a channel for a lease, from now on,
-	// and returns how many. The parts never add up to more than the limit, including attempts that
-	// others may still use. Leases are set and compared by one clock for all instances.
+	// HoldShare gives owner a part of the concurrent attempts of a channel for a lease, from now
+	// on, and returns how many. The parts never add up to more than the limit, including attempts
+	// that others may still use. Leases are set and compared by one clock for all instances.
 	HoldShare(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Concurrency) (int, error)
 	// ReleaseShare gives the part of owner back.
 	ReleaseShare(ctx context.Context, id channels.ID, owner string) error

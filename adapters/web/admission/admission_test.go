@@ -58,8 +58,10 @@ func TestClaims(t *testing.T) {
 		next := func(owner string) chan error {
 			claimed := make(chan error, 1)
 			go func() {
-				p := enter(t, g)
-				err := p.Claim(owner)
+				p, err := g.Enter(t.Context())
+				if err == nil {
+					err = p.Claim(owner)
+				}
 				claimed <- err
 				if err != nil {
 					p.Leave()
