@@ -112,7 +112,7 @@ func PlaceLookups(dialect string) map[string]string {
 // Rows returns the structs that represent rows of tables.
 func Rows() []any {
 	return []any{acceptanceRow{}, accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, mailboxRow{}, keyRow{}, assignmentSetRow{}, listRow{}, mappingRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, shareRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
+		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, rateRow{}, recoveryRow{}, requestRow{}, sessionRow{}, shareRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle returns the database handle of the store.
