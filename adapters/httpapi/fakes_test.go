@@ -171,6 +171,11 @@ func (r userRepository) List(_ context.Context, _ orgs.ID, after users.MemberID,
 	return r.store.members(after, limit), nil
 }
 
+func (r userRepository) Fitting(_ context.Context, _ orgs.ID, after users.MemberID, limit int) (n int, more bool, err error) {
+	n = len(r.store.members(after, limit))
+	return n, n == limit, nil
+}
+
 type listRepository struct {
 	lists.Repository
 	store *store
