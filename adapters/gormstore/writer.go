@@ -133,7 +133,7 @@ func (w *writer) group(first *unit) {
 	}
 	err := w.transaction(begin, func(conn *sql.Conn) error {
 		deadline := time.Now().Add(groupTime)
-		for next := first; next != nil; next, _ = w.queue.take(first.small) {
+		for next := first; next != nil; next = w.queue.joining(first.small) {
 			select {
 			case <-next.abandoned:
 				continue

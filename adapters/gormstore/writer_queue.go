@@ -13,13 +13,12 @@ const commonShare = 0.25
 // so that long units of one do not hold up the others (start-time fair queueing). Within an
 // organization, units run in order of arrival.
 type unitQueue struct {
-	arrived chan struct{} // receives when a unit arrived or the queue was closed
-
-	mu     sync.Mutex
-	closed bool
-	number int64            // of arrivals
-	turns  map[string]*turn // by organization; "": work without one
-	now    time.Duration    // what the organization had been charged that went last
+	mu      sync.Mutex
+	arrived *sync.Cond // of mu: a unit arrived, or the queue was closed
+	closed  bool
+	number  int64            // of arrivals
+	turns   map[string]*turn // by organization; "": work without one
+	now     time.Duration    // what the organization had been charged that went last
 }
 
 // turn is an organization's place in the queue.
@@ -29,12 +28,15 @@ type turn struct {
 }
 
 func newUnitQueue() *unitQueue {
-	return &unitQueue{arrived: make(chan struct{}, 1), turns: map[string]*turn{}}
+	q := &unitQueue{turns: map[string]*turn{}}
+	q.arrived = sync.NewCond(&q.mu)
+	return q
 }
 
 // add appends a unit.
 func (q *unitQueue) add(u *unit) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	t := q.turns[u.organization]
 	if t == nil {
 		t = &turn{}
@@ -46,42 +48,40 @@ func (q *unitQueue) add(u *unit) {
 	q.number++
 	u.number = q.number
 	t.waiting = append(t.waiting, u)
-	q.mu.Unlock()
-	q.notify()
+	q.arrived.Signal()
 }
 
 // close ends the queue: no unit is added after it.
 func (q *unitQueue) close() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.closed = true
-	q.mu.Unlock()
-	q.notify()
-}
-
-func (q *unitQueue) notify() {
-	select {
-	case q.arrived <- struct{}{}:
-	default:
-	}
+	q.arrived.Signal()
 }
 
 // next returns the unit whose turn it is, and waits for one if there is none; nil when the queue is
 // closed and empty.
 func (q *unitQueue) next() *unit {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for {
-		u, closed := q.take(false)
-		if u != nil || closed {
+		if u := q.take(false); u != nil || q.closed {
 			return u
 		}
-		<-q.arrived
+		q.arrived.Wait()
 	}
 }
 
-// take returns the unit whose turn it is; nil when there is none, or when it is not small although
-// it must be. It reports whether the queue is closed.
-func (q *unitQueue) take(mustBeSmall bool) (u *unit, closed bool) {
+// joining returns the unit whose turn it is; nil when there is none, or when it is not small
+// although it must be.
+func (q *unitQueue) joining(mustBeSmall bool) *unit {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.take(mustBeSmall)
+}
+
+// take is joining for a caller that holds mu.
+func (q *unitQueue) take(mustBeSmall bool) *unit {
 	var first *turn
 	for organization, t := range q.turns {
 		switch {
@@ -97,14 +97,15 @@ func (q *unitQueue) take(mustBeSmall bool) (u *unit, closed bool) {
 	if first == nil { // Nobody waits, so nobody is owed a turn.
 		clear(q.turns)
 		q.now = 0
-		return nil, q.closed
+		return nil
 	}
 	if mustBeSmall && !first.waiting[0].small {
-		return nil, q.closed
+		return nil
 	}
-	u, first.waiting = first.waiting[0], first.waiting[1:]
+	u := first.waiting[0]
+	first.waiting = first.waiting[1:]
 	q.now = max(q.now, first.charged)
-	return u, q.closed
+	return u
 }
 
 // charge charges a unit's organization for the time that it took.

@@ -13,22 +13,29 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
+// add queues units of an organization that each take this long, and note their order.
+func (q *queue) add(order *[]string, organization string, n int, takes time.Duration) {
+	for range n {
+		q.update(ports.ForOrganization(q.t.Context(), organization), nil, noting(order, organization, takes))
+	}
+}
+
+// noting returns a unit of work that notes a name and takes this long.
+func noting(order *[]string, name string, takes time.Duration) func(ports.Tx) error {
+	return func(ports.Tx) error {
+		*order = append(*order, name)
+		time.Sleep(takes) //nolint:forbidigo // Time is synctest's: it takes none.
+		return nil
+	}
+}
+
 // TestWriterTurns is about an organization whose many long units wait before those of others.
 func TestWriterTurns(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		var order []string
-		add := func(organization string, n int, takes time.Duration) {
-			for range n {
-				q.update(ports.ForOrganization(t.Context(), organization), nil, func(ports.Tx) error {
-					order = append(order, organization)
-					time.Sleep(takes) //nolint:forbidigo // Time is synctest's: it takes none.
-					return nil
-				})
-			}
-		}
-		add("greedy", 20, 200*time.Millisecond)
-		add("modest", 10, 10*time.Millisecond)
-		add("", 10, 40*time.Millisecond)
+		q.add(&order, "greedy", 20, 200*time.Millisecond)
+		q.add(&order, "modest", 10, 10*time.Millisecond)
+		q.add(&order, "", 10, 40*time.Millisecond)
 		q.release()
 		assert.Len(t, order, 40)
 		assert.Equal(t, 19, strings.Count(strings.Join(order[21:], " "), "greedy"), "after the first, %v", order)
@@ -43,30 +50,14 @@ func TestWriterOwesNothingForIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, "sqlite::memory:")
-		one, other := ports.ForOrganization(t.Context(), "one"), ports.ForOrganization(t.Context(), "other")
+		var alone, order []string
 		for range 20 {
-			require.NoError(t, s.Update(one, func(ports.Tx) error {
-				time.Sleep(time.Second) //nolint:forbidigo // Time is synctest's: it takes none.
-				return nil
-			}))
+			require.NoError(t, s.Update(ports.ForOrganization(t.Context(), "one"), noting(&alone, "one", time.Second)))
 		}
 		q := &queue{Store: s, t: t, hold: make(chan struct{})}
 		q.update(t.Context(), nil, func(ports.Tx) error { <-q.hold; return nil })
-		var order []string
-		for range 4 {
-			q.update(other, nil, func(ports.Tx) error {
-				order = append(order, "other")
-				time.Sleep(time.Second) //nolint:forbidigo // Time is synctest's: it takes none.
-				return nil
-			})
-		}
-		for range 4 {
-			q.update(one, nil, func(ports.Tx) error {
-				order = append(order, "one")
-				time.Sleep(time.Second) //nolint:forbidigo // Time is synctest's: it takes none.
-				return nil
-			})
-		}
+		q.add(&order, "other", 4, time.Second)
+		q.add(&order, "one", 4, time.Second)
 		q.release()
 		assert.Equal(t, []string{"other", "one", "other", "one", "other", "one", "other", "one"}, order)
 	})

@@ -116,7 +116,7 @@ func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error
 		}
 		return nil, refusal.With("%s; it was sent as %q", refusal, truncate(sent))
 	}
-	if err := c.reserveDecoded(text); err != nil {
+	if err := c.reserve(decodedMemory(text)); err != nil {
 		return nil, err
 	}
 	return text, nil

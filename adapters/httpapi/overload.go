@@ -128,8 +128,8 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 				return nil, err
 			}
 			grown := min(2*int64(cap(text)), limit+1)
-			if !c.api.bodyMemory.reserve(c.reserved, c.key.Scope.Organization, grown-max(int64(cap(text)), uncountedBody)) {
-				return nil, admission.ErrOverloaded
+			if err := c.reserve(grown - max(int64(cap(text)), uncountedBody)); err != nil {
+				return nil, err
 			}
 			text = append(make([]byte, 0, grown), text...)
 		}
@@ -146,17 +146,17 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	}
 }
 
-// reserveDecoded reserves memory for decoding a JSON text of many small values. It takes up to 50
-// times the memory of the text.
-func (c call) reserveDecoded(text []byte) error {
-	if !c.api.bodyMemory.reserve(c.reserved, c.key.Scope.Organization, decodedMemory(text)) {
+// reserve reserves memory for the body of the call.
+func (c call) reserve(bytes int64) error {
+	if !c.api.bodyMemory.reserve(c.reserved, c.key.Scope.Organization, bytes) {
 		return admission.ErrOverloaded
 	}
 	return nil
 }
 
 // decodedMemory estimates how much memory a JSON text needs when it is decoded, as far as it
-// counts. Strings that contain the characters of its syntax make it larger.
+// counts: many small values take up to 50 times that of the text. Strings that contain the
+// characters of its syntax make it larger.
 func decodedMemory(text []byte) (n int64) {
 	if len(text) <= uncountedBody/decodedFactor {
 		return 0
