@@ -66,11 +66,8 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 	span.End(err != nil)
 	c.worker.occurrences.take(claimed)
 	fresh, done := c.classify(claimed, known, until, span.Traceparent())
-	unrecorded := c.worker.records.unrecorded()
 	for _, j := range done {
-		if !unrecorded[j.ID] {
-			c.worker.records.record(postponedUntried(j, c.worker.clock.Now()), nil)
-		}
+		c.worker.records.giveBack(j)
 	}
 	return fresh, err
 }

@@ -35,6 +35,7 @@ type fakeQueue struct {
 	inputs     int           // calls of RenderInput
 	reloads    int           // calls of Channel
 	reading    time.Duration // what Claim takes to read what it has claimed
+	answering  time.Duration // what Record takes to answer, after the outcomes are stored
 	added      chan struct{}
 	expansions []deliveries.Expansion // that Expand has yet to tell of
 	asked      int                    // calls of Due
@@ -210,6 +211,14 @@ func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, 
 }
 
 func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
+	lost, err = q.record(owner, outcomes)
+	if q.answering > 0 {
+		let(q.answering)
+	}
+	return lost, err
+}
+
+func (q *fakeQueue) record(owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := cmp.Or(q.broken, q.away); err != nil {

@@ -66,3 +66,22 @@ func TestFailoverReachesEachMember(t *testing.T) {
 		}
 	}
 }
+
+// TestFailoverWhileTheOutcomeIsStored checks that a member of a pool gets a message that it claimed
+// before the store answered that the outcome of the other member is recorded.
+func TestFailoverWhileTheOutcomeIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, nil)
+		q.pooledBy(100, 0)
+		q.answering = 100 * time.Millisecond
+		d := fakeDriver{through: func(_ context.Context, c channels.ID, _ deliveries.Message) error {
+			if c == 2 {
+				return nil
+			}
+			return deliveries.Unreachable("the connection was refused")
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(20 * time.Second) })
+		assert.Equal(t, 20, q.count(deliveries.Sent))
+	})
+}

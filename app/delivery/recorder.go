@@ -18,7 +18,7 @@ import (
 // Limits of recording.
 const (
 	recordPage       = 500                    // outcomes in one unit of work
-	recordRetryPause = 250 * time.Millisecond // after a failure of the store
+	recordRetryPause = 250 * time.Millisecond // after a failure of the store, or a claim that came before its answer
 	recordReport     = 10 * time.Second       // between two log lines about a store that stays down
 	storePatience    = 30 * time.Second       // with one call of the store
 )
@@ -44,6 +44,8 @@ type recorder struct {
 
 	mu       sync.Mutex
 	expected map[deliveries.ID]bool // deliveries whose outcome is not stored yet
+	// reclaimed are those of them that were claimed again.
+	reclaimed map[deliveries.ID]deliveries.Job
 }
 
 // pendingOutcome is an outcome on its way into the store.
@@ -54,7 +56,7 @@ type pendingOutcome struct {
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *slotPool, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
 	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
-		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
+		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{}}
 }
 
 // record accepts an outcome, with the slot of its attempt if there was one.
@@ -77,13 +79,36 @@ func (r *recorder) unrecorded() map[deliveries.ID]bool {
 	return maps.Clone(r.expected)
 }
 
-// settle removes outcomes that were stored or lost from the expected ones.
-func (r *recorder) settle(page []deliveries.Outcome) {
+// giveBack gives back a delivery that was claimed although an earlier outcome of it was expected.
+// If that outcome is still on its way, it is stored first.
+func (r *recorder) giveBack(j deliveries.Job) {
+	r.mu.Lock()
+	onItsWay := r.expected[j.ID]
+	if onItsWay {
+		r.reclaimed[j.ID] = j
+	}
+	r.mu.Unlock()
+	if !onItsWay {
+		r.record(postponedUntried(j, r.clock.Now()), nil)
+	}
+}
+
+// settle removes outcomes that were stored or lost from the expected ones. It returns the outcomes
+// of deliveries that were claimed again after theirs was stored: these are given back, and stay
+// expected until then. They are due once the store has had time to answer.
+func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range page {
+		j, reclaimed := r.reclaimed[o.ID]
+		delete(r.reclaimed, o.ID)
+		if reclaimed && j.Attempts >= o.Attempts {
+			again = append(again, postponedUntried(j, r.clock.Now().Add(recordRetryPause)))
+			continue
+		}
 		delete(r.expected, o.ID)
 	}
+	return again
 }
 
 // close says that no outcome follows.
@@ -125,11 +150,16 @@ func (r *recorder) run(ctx context.Context) {
 		if !r.store(ctx, page) {
 			r.lost += len(held)
 		}
-		r.settle(page)
+		again := r.settle(page)
 		for _, at := range held {
 			r.attempts.release(at)
 		}
-		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
+		reopened := slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() })
+		for len(again) > 0 {
+			r.store(ctx, again)
+			again = r.settle(again)
+		}
+		if reopened {
 			r.reopened()
 		}
 		r.loop.Idle()
