@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -92,7 +93,11 @@ func (t tx) transfers(
 		if w.any() {
 			continue
 		}
-		if o.Held, err = t.heldOf(ctx, o.To, lease); err != nil {
+		var claimed int
+		if o.Held, claimed, err = t.heldOf(ctx, o.To, lease); err != nil {
+			return nil, err
+		}
+		if o, err = t.atRate(ctx, o, claimed); err != nil {
 			return nil, err
 		}
 		idle = append(idle, o)
@@ -104,25 +109,54 @@ func (t tx) transfers(
 // lease, that heldOf examines. A member with more is not idle.
 const maxHeldExamined = 2_000
 
-// heldOf returns how many of the deliveries that a member took over from channels at their limit
-// are held by workers.
-func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration) (held int, err error) {
+// heldOf returns how many deliveries of a member are held by workers: those that it took over from
+// channels at their limit, and all.
+func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration) (held, claimed int, err error) {
 	for _, p := range events.Priorities() {
-		var seen struct{ Held, Total int }
-		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held, COUNT(*) AS total FROM (
+		var seen struct{ Held, Claimed, Total int }
+		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held,
+				COUNT(CASE WHEN state = @sending THEN 1 END) AS claimed, COUNT(*) AS total FROM (
 				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND `+claimedBefore("deliveries")+` AND next_at <= @until
 				ORDER BY channel_id, priority, next_at, id LIMIT @most ) AS soon`,
 			map[string]any{"sending": stateNumber(deliveries.Sending), "limit": int(channels.LimitReached), "member": member, "priority": p,
 				"until": t.after(lease), "most": maxHeldExamined}).Scan(&seen).Error
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if seen.Total == maxHeldExamined {
-			return math.MaxInt32, nil
+			return math.MaxInt32, 0, nil
 		}
-		held += seen.Held
+		held, claimed = held+seen.Held, claimed+seen.Claimed
 	}
-	return held, nil
+	return held, claimed, nil
+}
+
+// atRate reduces an offer to what the rate of the member allows soon, beside what workers hold. A
+// member whose rate cannot be decrypted gets none.
+func (t tx) atRate(ctx context.Context, o channels.Offer, claimed int) (channels.Offer, error) {
+	row, err := one[channelRow](t.db(ctx).Where("id = ?", o.To), channels.ErrNotFound)
+	if err != nil {
+		return o, err
+	}
+	c, err := t.open(row)
+	if errors.Is(err, channels.ErrSealed) {
+		o.Capacity, o.Grown = 0, 0
+		return o, nil
+	}
+	rate := channels.Rate(c.Settings.Limits().PerSecond)
+	if err != nil || rate <= 0 {
+		return o, err
+	}
+	last, err := rowsOf[rateRow](t.db(ctx).Where("channel_id = ?", o.To))
+	if err != nil {
+		return o, err
+	}
+	ahead, err := t.skew(ctx)
+	var taken time.Time
+	for _, r := range last {
+		taken = orZero(r.LastAt)
+	}
+	return o.AtRate(rate, claimed, taken, t.now().Add(-ahead)), err
 }
 
 // moveTransfers moves a channel's next deliveries, in the order of docs/delivery.md, and returns

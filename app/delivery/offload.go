@@ -13,7 +13,6 @@ import (
 const (
 	offloadInterval    = 250 * time.Millisecond // after a transfer, until the next check
 	offloadMaxInterval = 2 * time.Second        // the longest pause between two checks
-	keepFor            = time.Second            // a member of a pool keeps what it can send within this time
 	throttledFor       = 2 * shareInterval      // a waiting message records this at least that often
 )
 
@@ -52,8 +51,8 @@ func (s *sender) offload(ctx context.Context) {
 }
 
 // offloadOnce offers waiting deliveries to the other members, except those that the channel itself
-// sends within keepFor, on all instances together. perSecond is how many attempts this instance
-// begins. It returns what the members took.
+// sends within channels.KeepFor, on all instances together. perSecond is how many attempts this
+// instance begins. It returns what the members took.
 func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Time) ([]channels.Transfer, error) {
 	held := time.Unix(0, s.throttled.Load())
 	keep, has := s.keepCount(perSecond, now)
@@ -76,7 +75,7 @@ func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Ti
 // counted over all instances. It reports whether this instance has a part of the concurrent
 // attempts. An instance without one does not know the rate and leaves the offloading to the others.
 func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
-	rate := math.Ceil(s.limits.PerSecond * keepFor.Seconds())
+	rate := math.Ceil(s.limits.PerSecond * channels.KeepFor.Seconds())
 	if !s.limits.Shared {
 		return int(rate), true
 	}
@@ -84,7 +83,7 @@ func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
 		return 0, false
 	}
 	all := float64(s.limits.Concurrency)
-	keep := max(all, math.Ceil(perSecond*keepFor.Seconds()*all/float64(max(1, s.targets.claimedAt(now)))))
+	keep := max(all, math.Ceil(perSecond*channels.KeepFor.Seconds()*all/float64(max(1, s.targets.claimedAt(now)))))
 	if rate > 0 {
 		keep = min(keep, rate)
 	}

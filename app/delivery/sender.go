@@ -293,7 +293,7 @@ func (s *sender) claimSize() int {
 	if rate := s.slots.perSecond(s.limits.PerSecond); rate > 0 {
 		ahead := s.slotTooFar()
 		if s.pool.size() > 1 { // Other members may take deliveries that are not held.
-			ahead = min(ahead, keepFor)
+			ahead = min(ahead, channels.KeepFor)
 		}
 		size = min(size, max(1, int(rate*ahead.Seconds())))
 	}

@@ -12,6 +12,15 @@ const (
 	capacityLifetime = 10 * time.Second // after this time without a transfer it starts again
 )
 
+// Limits of a member that has a rate.
+const (
+	// KeepFor is for how long a member of a pool holds messages in advance: a worker claims no more
+	// than leave within this time.
+	KeepFor = time.Second
+	// beginFor is the time within which a member must be able to begin what it takes over.
+	beginFor = 2 * KeepFor
+)
+
 // Capacities are how much members of a pool may hold at once of what they took over. A capacity is
 // small at first. It doubles when it was full and half of that is gone by the next transfer: a
 // member that does not answer gets no more than one capacity. The zero value is ready.
@@ -44,6 +53,20 @@ func (o Offer) grows() bool { return 2*o.Held <= o.Capacity }
 
 // free returns how much the member may take over now.
 func (o Offer) free() int { return max(0, o.Limit()-o.Held) }
+
+// AtRate returns the offer of a member that has a rate: at most what it can begin within beginFor,
+// if its last slot was taken at a time. Some of the deliveries that its workers hold have no slot
+// yet.
+func (o Offer) AtRate(r Rate, claimed int, last, now time.Time) Offer {
+	slots := 0
+	if in := max(0, r.Take(last, now, 1).In); in <= beginFor {
+		slots = 1 + int((beginFor-in)/r.Interval())
+	}
+	without := min(claimed, max(1, int(float64(r)*KeepFor.Seconds())))
+	most := o.Held + max(0, slots-without)
+	o.Capacity, o.Grown = min(o.Capacity, most), min(o.Grown, most)
+	return o
+}
 
 // Transfer is how much a member takes over, and how much it held before.
 type Transfer struct {

@@ -143,6 +143,40 @@ func TestWhoMayRelieve(t *testing.T) {
 	}
 }
 
+// TestOfferAtRate is about a member with a rate: it takes over what it can begin within two
+// seconds.
+func TestOfferAtRate(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		rate          channels.Rate
+		last          time.Time
+		held, claimed int
+		want          int
+	}{
+		"OneThatWasIdle":           {0.01, time.Time{}, 0, 0, 1},
+		"AlsoForLong":              {0.01, now.Add(-time.Hour), 0, 0, 1},
+		"NoneBeforeItsSlot":        {0.01, now.Add(-90 * time.Second), 0, 0, 0},
+		"OneShortlyBeforeIt":       {0.01, now.Add(-99 * time.Second), 0, 0, 1},
+		"NoneBesideOneWithoutSlot": {0.01, now.Add(-time.Hour), 0, 1, 0},
+		"EachSlot":                 {5, now, 0, 0, 10},
+		"LessWhatHasNoSlot":        {5, now, 3, 3, 7},
+		"NotWhatIsUnderWay":        {5, now, 50, 50, 5},
+		"WithinItsCapacity":        {1_000, now, 10, 10, 54},
+		"AfterAJumpOfTheClock":     {5, now.Add(time.Hour), 0, 0, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := channels.Offer{To: 2, Capacity: 32, Grown: 64, Held: c.held}
+			if c.held > 32 {
+				o.Capacity, o.Grown = 1_000, 1_000
+			}
+			o = o.AtRate(c.rate, c.claimed, c.last, now)
+			assert.Equal(t, c.want, o.Limit()-o.Held)
+		})
+	}
+}
+
 func TestHandoversFollowTheWeights(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

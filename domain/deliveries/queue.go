@@ -77,10 +77,11 @@ type Queue interface {
 	// organization to idle members of its pool, at most as many as were offered, and returns how
 	// many each member got. It moves the deliveries that would be claimed next, and leaves keep of
 	// them. A member with due deliveries is not idle. Deliveries that a member took over before,
-	// and that a worker holds by claims of at most lease, count towards its capacity. Deliveries
-	// that were tried before, or that a worker holds, stay. One whose channel of the assignment is
-	// not in the pool returns to that channel instead, and is not counted. While one instance
-	// offloads to a member, others do not.
+	// and that a worker holds by claims of at most lease, count towards its capacity. A member with
+	// a rate gets no more than it can begin soon (channels.Offer.AtRate). Deliveries that were
+	// tried before, or that a worker holds, stay. One whose channel of the assignment is not in the
+	// pool returns to that channel instead, and is not counted. While one instance offloads to a
+	// member, others do not.
 	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are

@@ -101,6 +101,32 @@ func offloadCases() cases {
 			}
 			assert.GreaterOrEqual(t, give(), got, "it has answered")
 		},
+		"MemberWithARateGetsWhatItBeginsSoon": func(t *testing.T, w *world) {
+			w.pooled(t, 100)
+			w.waiting(t, 200)
+			all := w.pooled(t, 100, 100)
+			slow := func(rate channels.Rate) {
+				all[1].Settings = channels.Settings{channels.SettingRatePerSecond: float64(rate)}
+				w.saveChannel(t, all[1])
+			}
+			const rate = channels.Rate(0.01)
+			slow(rate)
+			require.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 32, 0))
+			held := w.claim(t, all[1], "w", 10, lease)
+			require.Len(t, held, 1)
+			assert.Zero(t, w.relieve(t, w.mine.org.ID, all[0], all[1], 32, 0), "a worker holds it, and it has no slot yet")
+			slots, err := w.Queue().TakeSlots(t.Context(), all[1].ID, rate, 1)
+			require.NoError(t, err)
+			require.Equal(t, 1, slots.Number)
+			w.record(t, "w", deliveries.Outcome{ID: held[0].ID, State: deliveries.Sent, Attempts: 1})
+			assert.Zero(t, w.relieve(t, w.mine.org.ID, all[0], all[1], 32, 0), "its next slot is 100 s away")
+			slow(10)
+			got := w.relieve(t, w.mine.org.ID, all[0], all[1], 32, 0)
+			assert.InDelta(t, 20, got, 1, "within two seconds")
+			require.Len(t, w.claim(t, all[1], "w", 100, lease), got)
+			slow(1_000)
+			assert.Equal(t, 10, w.relieve(t, w.mine.org.ID, all[0], all[1], got+10, 0), "it could begin more, but its capacity is smaller")
+		},
 		"AMemberThatMayNotHaveItGetsNone": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.waiting(t, 20)
