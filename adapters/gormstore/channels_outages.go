@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
+// outageRow is an outage with its times by the database's clock.
 type outageRow struct {
 	ChannelID channels.ID
 	ProjectID *orgs.ProjectID
@@ -24,9 +25,10 @@ type outageRow struct {
 // outageColumns are those of outageRow, of channel_troubles t and channels c.
 const outageColumns = "t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error, t.for_all"
 
-func (r outageRow) outage() channels.Outage {
-	return channels.Outage{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.UTC(), Last: r.LastAt.UTC(),
-		Until: r.UntilAt.UTC(), ForAll: r.ForAll, Error: r.LastError}
+// outage returns the outage with its times by the clock of this machine, which is so far ahead.
+func (r outageRow) outage(ahead time.Duration) channels.Outage {
+	return channels.Outage{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.Add(ahead).UTC(),
+		Last: r.LastAt.Add(ahead).UTC(), Until: r.UntilAt.Add(ahead).UTC(), ForAll: r.ForAll, Error: r.LastError}
 }
 
 // Failing returns the oldest outage of each channel. A pause that the provider asked for counts
@@ -37,13 +39,17 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 		OrganizationID orgs.ID
 		Project        string
 	}
+	ahead, err := r.skewSeconds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT `+outageColumns+`, c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
 		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
 		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
 			WHERE f.channel_id = c.id AND f.until_at >= @since AND (NOT f.for_all OR f.until_at > @now ) ORDER BY f.since, f.instance LIMIT 1)) AS ranked
 		WHERE nth <= @limit ORDER BY channel_id`,
-		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.OutageExpiry), "now": r.now(), "limit": limit}), func(row failingRow) channels.Failing {
-		return channels.Failing{Outage: row.Outage.outage(), Organization: row.OrganizationID, ProjectSlug: row.Project}
+		map[string]any{"in": among(r.dialect, in), "since": r.after(-channels.OutageExpiry), "now": r.clock(), "limit": limit}), func(row failingRow) channels.Failing {
+		return channels.Failing{Outage: row.Outage.outage(ahead), Organization: row.OrganizationID, ProjectSlug: row.Project}
 	})
 }
 
@@ -73,10 +79,14 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT `+outageColumns+`
 		FROM channels c CROSS JOIN channel_troubles t
 		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance`,
-		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry)))
+		org, among(r.dialect, ids), r.after(-channels.OutageExpiry)))
+	if err != nil || len(outages) == 0 {
+		return found, err
+	}
+	ahead, err := r.skewSeconds(ctx)
 	for _, row := range outages {
 		c := found[row.ChannelID]
-		c.Outages = append(c.Outages, row.outage())
+		c.Outages = append(c.Outages, row.outage(ahead))
 		found[row.ChannelID] = c
 	}
 	return found, err
@@ -94,25 +104,30 @@ func (r channelRepo) ClearOutages(ctx context.Context, org orgs.ID, id channels.
 // ReportOutage also removes expired outages of every instance.
 func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {
 	return q.work(ctx, func(t tx) error {
-		if err := t.db(ctx).Exec("DELETE FROM channel_troubles WHERE until_at < ?", t.now().Add(-channels.OutageExpiry)).Error; err != nil {
+		if err := t.db(ctx).Exec("DELETE FROM channel_troubles WHERE until_at < ?", t.after(-channels.OutageExpiry)).Error; err != nil {
 			return err
 		}
+		ahead, err := t.skewSeconds(ctx)
+		if err != nil {
+			return err
+		}
+		stored := func(at time.Time) time.Time { return stamp(at.Add(-ahead)) }
 		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error, for_all)
 			SELECT c.id, CAST(? AS TEXT), `+t.dialect.castTime("? ")+`, `+t.dialect.castTime("? ")+`, `+t.dialect.castTime("? ")+`, CAST(? AS TEXT), ?
 			FROM channels c WHERE c.id = ?
 			ON CONFLICT (channel_id, instance) DO UPDATE SET
 				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error, for_all = excluded.for_all`,
-			storable(c.Instance), stamp(c.Since), stamp(c.Last), stamp(c.Until), storable(c.Error), c.ForAll, c.Channel).Error
+			storable(c.Instance), stored(c.Since), stored(c.Last), stored(c.Until), storable(c.Error), c.ForAll, c.Channel).Error
 	})
 }
 
 func (q queue) ClearOutage(ctx context.Context, channel channels.ID, instance string) error {
 	return q.work(ctx, func(t tx) error {
 		if err := t.db(ctx).Exec(`UPDATE channels SET returned_at = ? WHERE id = ? AND pool <> ''
-			AND EXISTS (SELECT 1 FROM channel_troubles WHERE channel_id = channels.id AND instance = ?)`, stamp(t.now()), channel, storable(instance)).Error; err != nil {
+			AND EXISTS (SELECT 1 FROM channel_troubles WHERE channel_id = channels.id AND instance = ?)`, t.clock(), channel, storable(instance)).Error; err != nil {
 			return err
 		}
 		return t.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ?)",
-			channel, storable(instance), t.now().Add(-channels.OutageOverdue)).Error
+			channel, storable(instance), t.after(-channels.OutageOverdue)).Error
 	})
 }

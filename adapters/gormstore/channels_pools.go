@@ -26,7 +26,7 @@ type poolRow struct {
 	UsedUpAt   *time.Time
 }
 
-// pauseRow is the end of a channel's pause on an instance.
+// pauseRow is the end of a channel's pause on an instance, by the database's clock.
 type pauseRow struct {
 	ChannelID channels.ID
 	UntilAt   time.Time
@@ -54,7 +54,17 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 		return nil, err
 	}
 	pauses, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
-		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor-channels.RampUpFor)))
+		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.after(-channels.TrialFor-channels.RampUpFor)))
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := t.skewSeconds(ctx)
+	here := func(at time.Time) time.Time { // by the clock of this machine
+		if at.IsZero() {
+			return at
+		}
+		return at.Add(ahead)
+	}
 	until := map[channels.ID]time.Time{}
 	for _, r := range pauses {
 		if r.UntilAt.After(until[r.ChannelID]) {
@@ -64,7 +74,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	found := map[poolKey][]channels.Member{}
 	for _, r := range rows {
 		found[r.key()] = append(found[r.key()], channels.Member{ID: r.ID, Name: r.Name, Weight: r.Weight, Active: r.Active,
-			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Recovered: orZero(r.ReturnedAt), Quality: t.qualities.of(r.ID)})
+			Until: here(until[r.ID]), UsedUp: here(orZero(r.UsedUpAt)), Recovered: here(orZero(r.ReturnedAt)), Quality: t.qualities.of(r.ID)})
 	}
 	return found, err
 }

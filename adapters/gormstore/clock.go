@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// The database server's clock decides when a delivery is due and when a lease ends, so that leases
-// do not depend on the clocks of instances. SQLite has only one instance, and uses its clock. Tests
-// with a frozen clock use that clock on Postgres too.
+// The database server's clock decides when a delivery is due and when a lease or the pause of a
+// channel ends, so that they do not depend on the clocks of instances. SQLite has only one
+// instance, and uses its clock. Tests with a frozen clock use that clock on Postgres too.
 
 // clock returns the current time as an SQL expression.
 func (t tx) clock() clause.Expr { return t.after(0) }
@@ -32,4 +32,11 @@ func (t tx) skew(ctx context.Context) (time.Duration, error) {
 	err := t.db(ctx).Raw("SELECT clock_timestamp()").Scan(&server).Error
 	after := t.now()
 	return before.Add(after.Sub(before) / 2).Sub(server), err
+}
+
+// skewSeconds is skew in whole seconds: exact enough for pauses, and where the clocks agree a time
+// is stored and read unchanged.
+func (t tx) skewSeconds(ctx context.Context) (time.Duration, error) {
+	ahead, err := t.skew(ctx)
+	return ahead.Round(time.Second), err
 }

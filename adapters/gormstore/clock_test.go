@@ -20,21 +20,23 @@ type wrong time.Duration
 
 func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
 
+// instance opens a database as a program on a machine with this clock does.
+func instance(t *testing.T, url string, c ports.Clock) *gormstore.Store {
+	t.Helper()
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: c, ServerClock: true,
+		Keys: seal.NewRing([seal.KeySize]byte{1}), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
 // TestLeasesUseServerClock is about instances that share a Postgres database and whose clocks
 // differ by 90 s.
 func TestLeasesUseServerClock(t *testing.T) {
 	t.Parallel()
 	const apart = 90 * time.Second
 	url := databases.Postgres(t)
-	instance := func(c ports.Clock) *gormstore.Store {
-		s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: c, ServerClock: true,
-			Keys: seal.NewRing([seal.KeySize]byte{1}), Logger: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		t.Cleanup(func() { assert.NoError(t, s.Close()) })
-		return s
-	}
-	right := instance(wall{})
-	ahead, behind := instance(wrong(apart)), instance(wrong(-apart))
+	right, ahead, behind := instance(t, url, wall{}), instance(t, url, wrong(apart)), instance(t, url, wrong(-apart))
 	p := newPost(t, right)
 	next := func() deliveries.ID {
 		t.Helper()

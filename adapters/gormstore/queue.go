@@ -150,10 +150,14 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 		} else if sealed != nil {
 			return sealed
 		}
-		paused, err := rowsOf[pauseRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.now()))
+		paused, err := rowsOf[pauseRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.clock()))
+		if err != nil || len(paused) == 0 {
+			return cmp.Or(err, sealed)
+		}
+		ahead, err := t.skewSeconds(ctx)
 		for _, p := range paused {
-			if p.UntilAt.After(c.Paused) {
-				c.Paused = p.UntilAt.UTC()
+			if until := p.UntilAt.Add(ahead).UTC(); until.After(c.Paused) {
+				c.Paused = until
 			}
 		}
 		return cmp.Or(err, sealed)

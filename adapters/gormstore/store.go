@@ -50,8 +50,9 @@ type Config struct {
 	NotifyURL string
 	// Clock provides the stored times.
 	Clock ports.Clock
-	// ServerClock makes the clock of a Postgres server decide when deliveries are due and leases
-	// end. Without it Clock does, which then must be the same for all users of the database.
+	// ServerClock makes the clock of a Postgres server decide when deliveries are due, and when
+	// leases and the pauses of channels end. Without it Clock does, which then must be the same for
+	// all users of the database.
 	ServerClock bool
 	// Keys encrypt the settings of channels. Without a key, channels cannot be stored, or read with
 	// their settings; everything else works.

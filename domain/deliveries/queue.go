@@ -85,7 +85,7 @@ type Queue interface {
 	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are
-	// Outage.Project and Name.
+	// Outage.Project and Name. Instances whose clocks differ each read its times by their own.
 	ReportOutage(ctx context.Context, o channels.Outage) error
 	// ClearOutage removes the outage of a channel on an instance, and those on other instances that
 	// are older than channels.OutageOverdue. A member of a pool that had one has returned.
