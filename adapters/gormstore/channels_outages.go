@@ -62,7 +62,7 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 	}
 	found := make(map[channels.ID]channels.Condition, len(rows))
 	for _, row := range rows {
-		var c channels.Condition
+		c := channels.Condition{Inactive: !row.Active && row.Pool != ""}
 		opened, err := r.open(row)
 		switch {
 		case err == nil:

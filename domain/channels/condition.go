@@ -12,6 +12,7 @@ type Condition struct {
 	Quota     Quota     // none: no limit
 	Used      Usage     // of the quota, including portions that instances have taken
 	UsedUp    time.Time // nothing is left of the quota until then; zero: not used up
+	Inactive  bool      // it is an inactive member of a pool: the others take its messages
 }
 
 // Outage returns the longest outage of the channel; it reports false when there is none. A pause

@@ -16,7 +16,7 @@ type Cause string
 const (
 	ForLookup   Cause = "recipients"           // the recipients of its occurrence to be looked up
 	ForSchedule Cause = "scheduled"            // the time at which its occurrence is to be sent
-	ForChannel  Cause = "channel not working"  // the channel to work again
+	ForChannel  Cause = "channel not working"  // the channel to work again, or another one of its pool
 	ForAttempt  Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
 	ForLimit    Cause = "limit of the channel" // the rate limit of the channel, or a pause that its provider asked for
 	ForQuota    Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
@@ -38,6 +38,8 @@ type Waiting struct {
 	Until time.Time // no attempt before; zero: as soon as possible
 	Since time.Time // of ForChannel: when the outage began
 	Error string    // of ForChannel and ForLimit: the provider's latest answer, without addresses
+	// Others is whether ForChannel means the others of the pool, because its own is inactive.
+	Others bool
 	// PerSecond is how many messages the channel sends in a second; 0: no limit. It belongs to
 	// ForWorker, and to ForLimit without an end.
 	PerSecond float64
@@ -53,6 +55,8 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{}
 	case d.State == Sending && put:
 		return Waiting{For: ForAnswer}
+	case put && c.Inactive && d.State == Pending && d.LastError == "":
+		return Waiting{For: ForChannel, Others: true, Until: d.Next}
 	case asked:
 		return d.notBefore(Waiting{For: ForLimit, Until: pause.Until, Error: pause.Error}, now)
 	case failing:
@@ -148,6 +152,9 @@ func (w Waiting) Words() string {
 	case ForSchedule:
 		return "the moment when it is to be sent"
 	case ForChannel:
+		if w.Others {
+			return "another channel of the pool, because its own is inactive"
+		}
 		return "the channel to work again"
 	case ForAttempt:
 		return "the next attempt"

@@ -24,6 +24,8 @@ func TestWaitsFor(t *testing.T) {
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
 	downAndSpent.UsedUp = later
+	inactive := down
+	inactive.Inactive = true
 	seen := map[deliveries.Cause]bool{deliveries.ForLookup: true, deliveries.ForSchedule: true, deliveries.ForRelease: true} // They are the occurrence's and the installation's.
 	for name, c := range map[string]struct {
 		state deliveries.State
@@ -59,9 +61,13 @@ func TestWaitsFor(t *testing.T) {
 		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
-		"Sent":    {deliveries.Sent, before, down, deliveries.Waiting{}, ""},
-		"Failed":  {deliveries.Failed, before, down, deliveries.Waiting{}, ""},
-		"Skipped": {deliveries.Skipped, time.Time{}, limited, deliveries.Waiting{}, ""},
+		"ChannelInactive": {deliveries.Pending, soon, inactive, deliveries.Waiting{For: deliveries.ForChannel, Others: true, Until: soon},
+			"another channel of the pool, because its own is inactive; next attempt at 2026-01-02T03:05:05Z"},
+		"ChannelInactiveAndDue":     {deliveries.Pending, before, channels.Condition{Inactive: true}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
+		"ChannelInactiveAndSending": {deliveries.Sending, soon, inactive, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
+		"Sent":                      {deliveries.Sent, before, down, deliveries.Waiting{}, ""},
+		"Failed":                    {deliveries.Failed, before, down, deliveries.Waiting{}, ""},
+		"Skipped":                   {deliveries.Skipped, time.Time{}, limited, deliveries.Waiting{}, ""},
 	} {
 		got := deliveries.Delivery{State: c.state, Next: c.next}.WaitsFor(c.of, now)
 		assert.Equal(t, c.want, got, name)

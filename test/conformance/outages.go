@@ -143,6 +143,16 @@ func outageCases() cases {
 				w.mine.mail.ID: {Outages: []channels.Outage{late, long}}, w.mine.text.ID: {}, limited.ID: {PerSecond: 5},
 			}, found)
 		},
+		"ConditionsTellOfInactiveMembers": func(t *testing.T, w *world) {
+			all := w.pooled(t, 100, 100)
+			all[1].Active, w.mine.text.Active = false, false
+			w.saveChannel(t, all[1])
+			w.saveChannel(t, w.mine.text)
+			found := look(t, w, func(tx ports.Tx) (map[channels.ID]channels.Condition, error) {
+				return tx.Channels().Conditions(t.Context(), w.mine.org.ID, channelIDs(all[0], all[1], w.mine.text))
+			})
+			assert.Equal(t, map[channels.ID]channels.Condition{all[0].ID: {}, all[1].ID: {Inactive: true}, w.mine.text.ID: {}}, found)
+		},
 		"FailingChannelsByLongestOutage": func(t *testing.T, w *world) {
 			now := asked()
 			gone := outage(w.mine.mail, "0", now.Add(-time.Minute-channels.OutageExpiry))

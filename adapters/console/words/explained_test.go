@@ -30,6 +30,7 @@ func explained() (all []string) {
 			waits = append(waits, deliveries.Waiting{For: cause, PerSecond: 5})
 		case deliveries.ForLookup, deliveries.ForRelease, deliveries.ForAnswer: // Nobody knows until when.
 		case deliveries.ForChannel:
+			waits = append(waits, deliveries.Waiting{For: cause, Others: true}, deliveries.Waiting{For: cause, Others: true, Until: at})
 			for _, failed := range []string{"", "451 no"} {
 				waits = append(waits, deliveries.Waiting{For: cause, Since: at, Error: failed}, deliveries.Waiting{For: cause, Since: at, Error: failed, Until: at})
 			}
