@@ -24,6 +24,7 @@ type poolRow struct {
 	Active     bool
 	ReturnedAt *time.Time
 	UsedUpAt   *time.Time
+	Server     *time.Time // see serverTime
 }
 
 // pauseRow is the end of a channel's pause on an instance, by the database's clock.
@@ -47,18 +48,15 @@ const usedUpExpiry = 3 * time.Minute
 
 // pools returns the members of an organization's pools, sorted by id.
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
-	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
+	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at, `+t.serverTime()+` AS server
 		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id AND u.counted_at > ?
 		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.after(-usedUpExpiry), org))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
+	ahead := t.aheadOf(rows[0].Server)
 	pauses, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
 		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.after(-channels.TrialFor-channels.RampUpFor)))
-	if err != nil {
-		return nil, err
-	}
-	ahead, err := t.skewSeconds(ctx)
 	here := func(at time.Time) time.Time { // by the clock of this machine
 		if at.IsZero() {
 			return at

@@ -34,6 +34,23 @@ func (t tx) skew(ctx context.Context) (time.Duration, error) {
 	return before.Add(after.Sub(before) / 2).Sub(server), err
 }
 
+// serverTime returns the server's time as an SQL expression; NULL where its clock does not decide.
+func (t tx) serverTime() string {
+	if t.serverClock {
+		return "clock_timestamp()"
+	}
+	return "NULL"
+}
+
+// aheadOf returns how far this machine's clock is ahead of a serverTime that was read just now, in
+// whole seconds, as skewSeconds does.
+func (t tx) aheadOf(server *time.Time) time.Duration {
+	if server == nil {
+		return 0
+	}
+	return t.now().Sub(*server).Round(time.Second)
+}
+
 // skewSeconds is skew in whole seconds: exact enough for pauses, and where the clocks agree a time
 // is stored and read unchanged.
 func (t tx) skewSeconds(ctx context.Context) (time.Duration, error) {
