@@ -299,7 +299,7 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 
 // skipDeliveries is the beginning of a statement that skips waiting deliveries; a condition
 // follows.
-const skipDeliveries = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
+const skipDeliveries = `UPDATE deliveries SET state = @skipped , owner = '', turn = NULL, reason = @reason , finished_at = @now
 			`
 
 // skipRemoved skips the waiting deliveries of an assignment that is about to be deleted. A delivery

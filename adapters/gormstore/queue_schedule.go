@@ -178,7 +178,7 @@ type sweptRow struct {
 }
 
 // sweep skips open deliveries of cancelled or expired occurrences. Deliveries held by workers stay:
-// workers check the same before they send.
+// workers check the same before they send. A lease that ended long ago belongs to no worker.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+dueSweeps+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
 		map[string]any{"now": t.clock(), "limit": scheduleSet}))
@@ -195,7 +195,7 @@ func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	}
 	done, skipped := newCounterChanges(), 0
 	for _, reason := range []deliveries.Reason{deliveries.Cancelled, deliveries.Expired} {
-		for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying} {
+		for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying, deliveries.Sending} {
 			n, err := t.skipOpen(ctx, reasons[reason], from, reason, limit-skipped, done)
 			if skipped += n; err != nil {
 				return skipped, err
@@ -211,16 +211,20 @@ func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	return skipped + len(rows), t.finishSweep(ctx, mapped(rows, func(r sweptRow) events.OccurrenceID { return r.ID }))
 }
 
-// skipOpen skips the deliveries of occurrences in a state.
+// skipOpen skips the deliveries of occurrences in a state that no worker holds.
 func (t tx) skipOpen(
 	ctx context.Context, of []events.OccurrenceID, from deliveries.State, reason deliveries.Reason, limit int, done counterChanges,
 ) (int, error) {
 	if len(of) == 0 || limit <= 0 {
 		return 0, nil
 	}
-	rows, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(skipDeliveries+`WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id @of AND state = @from LIMIT @limit `+t.dialect.skipLocked()+`)
+	unheld := ""
+	if from == deliveries.Sending {
+		unheld = "AND next_at < @ended "
+	}
+	rows, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(skipDeliveries+`WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id @of AND state = @from `+unheld+`LIMIT @limit `+t.dialect.skipLocked()+`)
 		RETURNING occurrence_id`, map[string]any{"skipped": stateNumber(deliveries.Skipped), "reason": reason, "now": t.now(), "of": among(t.dialect, of),
-		"from": stateNumber(from), "limit": limit}))
+		"from": stateNumber(from), "ended": t.after(-deliveries.MaybeAcceptedFor), "limit": limit}))
 	for _, o := range rows {
 		done.move(o, from, deliveries.Skipped, 1)
 		done.count(o, t.now(), skippedMeasure, 1)

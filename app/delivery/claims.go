@@ -48,13 +48,9 @@ func newClaims(w *Worker) *claims {
 func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
-	// Read the known deliveries before the claim, because all of them may be recorded meanwhile.
-	// Read the held ones first, because they become unrecorded ones.
-	held := c.ids()
-	known := c.worker.records.unrecorded()
-	for _, id := range held {
-		known[id] = true
-	}
+	// Read the held deliveries before the claim, because all of them may be recorded meanwhile, and
+	// before the unrecorded ones, because they become these.
+	held, unrecorded := c.ids(), c.worker.records.beginClaim()
 	until := c.worker.clock.Now().Add(c.worker.set.Lease) // Counted from before the claim: the store's lease ends no earlier.
 	ctx, span := c.worker.set.Tracer.Begin(ctx, ports.SpanStart{Name: "claim", Held: true})
 	claimed, err := c.worker.queue.Claim(ctx, channel, c.worker.set.Owner, limit, c.worker.set.Lease)
@@ -65,6 +61,10 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 	}
 	span.End(err != nil)
 	c.worker.occurrences.take(claimed)
+	known := c.worker.records.endClaim(unrecorded)
+	for _, id := range held {
+		known[id] = true
+	}
 	fresh, done := c.classify(claimed, known, until, span.Traceparent())
 	for _, j := range done {
 		c.worker.records.giveBack(j)

@@ -68,10 +68,10 @@ func (q *jobQueue) length() int {
 	return len(q.jobs)
 }
 
-// waitUntil waits until at most most jobs are left, or until something urgent is due and the queue
-// is not much longer, and no longer than longest. It reports whether more may be claimed, and
-// whether the urgent job is the reason.
-func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}, longest time.Duration) (ready, interrupted bool) {
+// waitUntil waits until at most most jobs are left, or until something urgent is due and at most
+// ahead are, and no longer than longest. It reports whether more may be claimed, and whether the
+// urgent job is the reason.
+func (q *jobQueue) waitUntil(ctx context.Context, most, ahead int, urgent <-chan struct{}, longest time.Duration) (ready, interrupted bool) {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	for q.length() > most {
@@ -81,7 +81,7 @@ func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct
 		case <-timer.C:
 			return false, false
 		case <-urgent:
-			if q.length() <= urgentAhead*most {
+			if q.length() <= ahead {
 				return true, true
 			}
 		case <-q.removed:

@@ -121,9 +121,11 @@ func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.
 	return o
 }
 
-// divert moves the deliveries of a paused or inactive channel to other members of the pool.
+// divert moves the deliveries of a paused or inactive channel to other members of the pool. After a
+// failure of the store it waits until the outcomes are stored: the leases of these deliveries may
+// have ended.
 func (s *sender) divert(ctx context.Context) {
-	if s.config.Pool == "" && !s.gone {
+	if s.config.Pool == "" && !s.gone || s.worker.records.behind.Load() {
 		return
 	}
 	why := s.pauseReason()

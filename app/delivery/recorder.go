@@ -39,14 +39,20 @@ type recorder struct {
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
 	giveUp   atomic.Pointer[time.Time]
-	reported time.Time // the last log line about a store that is down
-	lost     int       // outcomes of handed-over messages that could not be recorded
+	behind   atomic.Bool // the store failed, and outcomes of that time are not stored yet
+	reported time.Time   // the last log line about a store that is down
+	lost     int         // outcomes of handed-over messages that could not be recorded
 
 	mu       sync.Mutex
 	expected map[deliveries.ID]bool // deliveries whose outcome is not stored yet
 	// reclaimed are those of them that were claimed again.
 	reclaimed map[deliveries.ID]deliveries.Job
+	// claims are what the claims under way know of: their outcome was not stored all the time.
+	claims map[*knownDeliveries]bool
 }
+
+// knownDeliveries are deliveries that a claim returns although a sender has had them already.
+type knownDeliveries struct{ ids map[deliveries.ID]bool }
 
 // pendingOutcome is an outcome on its way into the store.
 type pendingOutcome struct {
@@ -56,7 +62,8 @@ type pendingOutcome struct {
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *slotPool, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
 	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
-		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{}}
+		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{},
+		claims: map[*knownDeliveries]bool{}}
 }
 
 // record accepts an outcome, with the slot of its attempt if there was one.
@@ -70,17 +77,32 @@ func (r *recorder) expect(id deliveries.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expected[id] = true
+	for c := range r.claims {
+		c.ids[id] = true
+	}
 }
 
-// unrecorded returns the deliveries whose outcome is not stored yet.
-func (r *recorder) unrecorded() map[deliveries.ID]bool {
+// beginClaim returns the deliveries whose outcome is not stored yet. Until endClaim, those follow
+// whose outcome is announced: an outcome that the store has taken without an answer is stored
+// again, and must not meet a new attempt.
+func (r *recorder) beginClaim() *knownDeliveries {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return maps.Clone(r.expected)
+	c := &knownDeliveries{maps.Clone(r.expected)}
+	r.claims[c] = true
+	return c
 }
 
-// giveBack gives back a delivery that was claimed although an earlier outcome of it was expected.
-// If that outcome is still on its way, it is stored first.
+// endClaim returns what beginClaim has gathered.
+func (r *recorder) endClaim(c *knownDeliveries) map[deliveries.ID]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.claims, c)
+	return c.ids
+}
+
+// giveBack gives back a delivery that was claimed although an outcome of it was on its way. If it
+// still is, it is stored first. The delivery is due again once the store has had time to answer.
 func (r *recorder) giveBack(j deliveries.Job) {
 	r.mu.Lock()
 	onItsWay := r.expected[j.ID]
@@ -89,13 +111,17 @@ func (r *recorder) giveBack(j deliveries.Job) {
 	}
 	r.mu.Unlock()
 	if !onItsWay {
-		r.record(postponedUntried(j, r.clock.Now()), nil)
+		r.record(r.givenBack(j), nil)
 	}
+}
+
+func (r *recorder) givenBack(j deliveries.Job) deliveries.Outcome {
+	return postponedUntried(j, r.clock.Now().Add(recordRetryPause))
 }
 
 // settle removes outcomes that were stored or lost from the expected ones. It returns the outcomes
 // of deliveries that were claimed again after theirs was stored: these are given back, and stay
-// expected until then. They are due once the store has had time to answer.
+// expected until then.
 func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +129,7 @@ func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome
 		j, reclaimed := r.reclaimed[o.ID]
 		delete(r.reclaimed, o.ID)
 		if reclaimed && j.Attempts >= o.Attempts {
-			again = append(again, postponedUntried(j, r.clock.Now().Add(recordRetryPause)))
+			again = append(again, r.givenBack(j))
 			continue
 		}
 		delete(r.expected, o.ID)
@@ -176,12 +202,16 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 		r.loop.Tick()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
+			if len(r.outcomes) == 0 {
+				r.behind.Store(false)
+			}
 			r.meter.Recorded(page, lost)
 			if lost > 0 {
 				r.log.Warn("deliveries were taken over by another worker before their outcome was recorded", "count", lost)
 			}
 			return true
 		}
+		r.behind.Store(true)
 		if now := r.clock.Now(); now.Sub(r.reported) >= recordReport {
 			r.reported = now
 			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)

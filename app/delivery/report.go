@@ -43,8 +43,8 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 		return
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock() // until it is logged, so that the lines are in order
 	pass, held := s.failures.pass(s.worker.clock.Now())
-	s.mu.Unlock()
 	if !pass {
 		return
 	}

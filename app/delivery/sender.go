@@ -24,7 +24,7 @@ const (
 	claimMin        = 64
 	claimMax        = 512
 	claimUrgent     = 16 // deliveries claimed at once when something urgent is due
-	urgentAhead     = 3  // it is claimed while no more than this multiple of a claim waits
+	urgentAhead     = 3  // it is claimed while no more than this multiple of the largest claim waits
 	claimFew        = 4  // if a claim finds no more, nothing else is due
 )
 
@@ -252,7 +252,7 @@ func (s *sender) tryChannel(ctx context.Context, held *claims, found []deliverie
 // instance may learn that it is paused.
 func (s *sender) awaitJobs(ctx context.Context, jobs *jobQueue) (urgent, changed bool, err error) {
 	for ctx.Err() == nil {
-		ready, urgent := jobs.waitUntil(ctx, s.claimSize(), s.urgent, s.untilRefresh())
+		ready, urgent := jobs.waitUntil(ctx, s.claimSize(), urgentAhead*s.claimMost(), s.urgent, s.untilRefresh())
 		if ready {
 			return urgent, false, nil
 		}
@@ -284,12 +284,8 @@ func (s *sender) takeTurn(ctx context.Context) bool {
 // claimSize returns how many deliveries are claimed at once: enough to keep the attempts busy, and
 // no more than leave soon, so that newly triggered ones do not wait behind them.
 func (s *sender) claimSize() int {
-	concurrency := s.limits.Concurrency
-	if s.limits.Shared {
-		concurrency = s.targets.claimedAt(s.worker.clock.Now())
-	}
-	most := min(max(claimFactor*concurrency, claimMin), claimMax)
-	size := s.rate.ahead(min(most, max(2*concurrency, claimUrgent)), most)
+	most := s.claimMost()
+	size := s.rate.ahead(min(most, max(2*s.concurrency(), claimUrgent)), most)
 	if rate := s.slots.perSecond(s.limits.PerSecond); rate > 0 {
 		ahead := s.slotTooFar()
 		if s.pool.size() > 1 { // Other members may take deliveries that are not held.
@@ -298,6 +294,17 @@ func (s *sender) claimSize() int {
 		size = min(size, max(1, int(rate*ahead.Seconds())))
 	}
 	return size
+}
+
+// claimMost returns how many deliveries are claimed at once while it is unknown how soon they leave.
+func (s *sender) claimMost() int { return min(max(claimFactor*s.concurrency(), claimMin), claimMax) }
+
+// concurrency returns how many attempts may run, or are running, whichever is more.
+func (s *sender) concurrency() int {
+	if s.limits.Shared {
+		return s.targets.claimedAt(s.worker.clock.Now())
+	}
+	return s.limits.Concurrency
 }
 
 // claimable returns how many deliveries may be claimed now. A rate limit bounds all held deliveries

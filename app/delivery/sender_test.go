@@ -86,6 +86,34 @@ func TestUrgentOvertakesClaimed(t *testing.T) {
 	})
 }
 
+// TestUrgentOvertakesOnASlowChannel is about a channel that has claimed much before it was known how
+// slow its provider is.
+func TestUrgentOvertakesOnASlowChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(2_000, channels.Settings{channels.SettingConcurrency: 16})
+		for _, r := range q.rows {
+			r.job.Priority = events.Bulk
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(500 * time.Millisecond)
+			for n := deliveries.ID(2_001); n <= 2_010; n++ {
+				q.set(func(q *fakeQueue) {
+					q.add()
+					q.rows[n].job.Priority = events.Urgent
+				})
+				q.added <- struct{}{}
+				let(3 * time.Second)
+				require.Equal(t, deliveries.Sent, q.row(n).state, "after the attempts under way and its own")
+			}
+		})
+	})
+}
+
 // TestUrgentOvertakesAtARate is about messages that are claimed many seconds before their slots.
 func TestUrgentOvertakesAtARate(t *testing.T) {
 	t.Parallel()

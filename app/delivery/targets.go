@@ -138,12 +138,13 @@ func (t *targets) limitAt(now time.Time) int {
 	return t.current(now)
 }
 
-// current returns how many attempts may run. The caller holds the lock.
+// current returns how many attempts may run. The wall clock counts, too: the monotonic one stands
+// still while the machine is suspended. The caller holds the lock.
 func (t *targets) current(now time.Time) int {
-	if !t.until.IsZero() && !now.Before(t.until) {
-		return 0
+	if t.until.IsZero() || now.Before(t.until) && now.Round(0).Before(t.until.Round(0)) {
+		return t.limit
 	}
-	return t.limit
+	return 0
 }
 
 // tooMany reports whether more attempts are running than are allowed, because the limit has changed

@@ -110,6 +110,18 @@ func cancelCases() cases {
 			assert.Equal(t, 10, w.counts(t, other)[deliveries.Sending]+w.counts(t, other)[deliveries.Pending])
 			w.counted(t, o, other)
 		},
+		"WhatAKilledWorkerHeld": func(t *testing.T, w *world) {
+			w.crowded(t, 3) // and Ada
+			o := w.trigger(t, w.at(0, 0))
+			w.expand(t, 100)
+			require.Len(t, w.claim(t, w.mine.mail, "slow", 1, lease), 1)
+			require.Len(t, w.claim(t, w.mine.mail, "killed", 2, -2*deliveries.MaybeAcceptedFor), 2)
+			require.Len(t, w.claim(t, w.mine.mail, "just killed", 1, -time.Second), 1)
+			assert.True(t, w.cancel(t, o))
+			w.schedule(t, 2)
+			assert.Equal(t, map[deliveries.State]int{deliveries.Sending: 2, deliveries.Skipped: 2}, w.counts(t, o))
+			w.counted(t, o)
+		},
 		"EndedCannotBeCancelled": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.at(0, 0))
