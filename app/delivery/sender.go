@@ -296,7 +296,7 @@ func (s *sender) claimSize() int {
 	return size
 }
 
-// claimMost returns how many deliveries are claimed at once while it is unknown how soon they leave.
+// claimMost returns how many deliveries are claimed at once while nobody knows how soon they leave.
 func (s *sender) claimMost() int { return min(max(claimFactor*s.concurrency(), claimMin), claimMax) }
 
 // concurrency returns how many attempts may run, or are running, whichever is more.

@@ -86,7 +86,7 @@ func TestUrgentOvertakesClaimed(t *testing.T) {
 	})
 }
 
-// TestUrgentOvertakesOnASlowChannel is about a channel that has claimed much before it was known how
+// TestUrgentOvertakesOnASlowChannel is about a channel that claimed much before it was known how
 // slow its provider is.
 func TestUrgentOvertakesOnASlowChannel(t *testing.T) {
 	t.Parallel()
