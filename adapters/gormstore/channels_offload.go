@@ -97,7 +97,7 @@ func (t tx) transfers(
 		if o.Held, claimed, err = t.heldOf(ctx, o.To, lease); err != nil {
 			return nil, err
 		}
-		if o, err = t.atRate(ctx, o, claimed); err != nil {
+		if o, err = t.atRate(ctx, org, o, claimed); err != nil {
 			return nil, err
 		}
 		idle = append(idle, o)
@@ -133,8 +133,8 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 
 // atRate reduces an offer to what the rate of the member allows soon, beside what workers hold. A
 // member whose rate cannot be decrypted gets none.
-func (t tx) atRate(ctx context.Context, o channels.Offer, claimed int) (channels.Offer, error) {
-	row, err := one[channelRow](t.db(ctx).Where("id = ?", o.To), channels.ErrNotFound)
+func (t tx) atRate(ctx context.Context, org orgs.ID, o channels.Offer, claimed int) (channels.Offer, error) {
+	row, err := one[channelRow](t.db(ctx).Where("organization_id = ? AND id = ?", org, o.To), channels.ErrNotFound)
 	if err != nil {
 		return o, err
 	}

@@ -47,11 +47,10 @@ type recorder struct {
 	expected map[deliveries.ID]bool // deliveries whose outcome is not stored yet
 	// reclaimed are those of them that were claimed again.
 	reclaimed map[deliveries.ID]deliveries.Job
-	// claims are what the claims under way know of: their outcome was not stored all the time.
-	claims map[*knownDeliveries]bool
+	claims    map[*knownDeliveries]bool // of the claims under way
 }
 
-// knownDeliveries are deliveries that a claim returns although a sender has had them already.
+// knownDeliveries are deliveries whose outcome is on its way at some time during a claim.
 type knownDeliveries struct{ ids map[deliveries.ID]bool }
 
 // pendingOutcome is an outcome on its way into the store.
