@@ -1,10 +1,6 @@
 package gormstore
 
-import (
-	"strings"
-
-	"github.com/tocsin/tocsin/domain/events"
-)
+import "github.com/tocsin/tocsin/domain/events"
 
 // candidates builds the parts of statements that select the possible recipients of an occurrence:
 // members of the notifications' lists and active subscribers, unless the options of the occurrence
@@ -83,29 +79,8 @@ func reaches(list, notification, assignment string) string {
 				OR ` + exists("SELECT 1 FROM subscriptions sb WHERE sb.notification_id = "+notification+" AND sb.active AND sb.assignment_id = "+assignment) + ")"
 }
 
-// source selects the assignment_id of the candidates of ONE notification (@notification , @list )
-// that meet a condition; page may add an order and a limit. Both halves read an index by id, and
-// only one is read if the other is empty. If the options name recipients, it looks up these, and
-// does not read the list.
-func (c candidates) source(listed, subscribed bool, condition, page string) string {
-	if c.limited() {
-		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
-			AND ` + reaches("@list", "@notification", "named.assignment_id") + page
-	}
-	var halves []string
-	if listed {
-		halves = append(halves, "SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND "+condition+page+") AS listed")
-	}
-	if subscribed || !listed {
-		halves = append(halves, `SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions
-			WHERE notification_id = @notification AND active AND `+condition+page+") AS subscribed")
-	}
-	return strings.Join(halves, `
-		UNION
-		`)
-}
-
-// sources is source for all notifications of ways; it also selects notification_id.
+// sources selects the assignment_id and notification_id of the candidates of all notifications of
+// ways. If the options name recipients, it looks up these, and does not read the lists.
 func (c candidates) sources() string {
 	if c.limited() {
 		return `SELECT heard.id AS notification_id, named.assignment_id

@@ -59,15 +59,27 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
 	n, after := q.store.turns.expansion()
-	var in deliveries.ExpansionQueue
-	err = q.workAsync(ctx, func(t tx) error {
-		done, in, err = expandNext(ctx, t, deliveries.ExpansionQueues(n), after, &q.store.duplicates, limit)
-		return err
-	})
-	if err == nil {
-		q.store.turns.expanded(in, done.Organization)
+	for {
+		var in deliveries.ExpansionQueue
+		var unresolved *events.Occurrence
+		err = q.workAsync(ctx, func(t tx) error {
+			done, in, unresolved, err = q.expandNext(ctx, t, deliveries.ExpansionQueues(n), after, limit)
+			return err
+		})
+		if err != nil {
+			return done, err
+		}
+		if unresolved == nil {
+			q.store.turns.expanded(in, done.Organization)
+			if done.Done {
+				q.store.names.remove(done.Occurrence)
+			}
+			return done, nil
+		}
+		if err := q.resolveNames(ctx, *unresolved); err != nil {
+			return done, err
+		}
 	}
-	return done, err
 }
 
 func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {

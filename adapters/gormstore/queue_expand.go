@@ -3,12 +3,14 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -21,6 +23,8 @@ type expansion struct {
 	tx
 	occurrence occurrenceRow
 	candidates candidates
+	limited    bool                    // the options name recipients
+	named      []channels.AssignmentID // of the recipients that the options name, ascending
 	written    int
 	newest     deliveries.ID // the newest delivery before the page
 	ahead      int           // how many deliveries of the occurrence already wait
@@ -50,59 +54,72 @@ type expansionStep struct {
 
 // expandNext writes a page of the next occurrence: from the first queue with a waiting one, of the
 // next organization in it, the one that has waited longest. On Postgres each worker gets another
-// occurrence.
-func expandNext(
-	ctx context.Context, t tx, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID, twice *duplicateAddresses, limit int,
-) (deliveries.Expansion, deliveries.ExpansionQueue, error) {
+// occurrence. If the names in its options have not been resolved, expandNext writes nothing and
+// returns the occurrence.
+func (q queue) expandNext(
+	ctx context.Context, t tx, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID, limit int,
+) (done deliveries.Expansion, in deliveries.ExpansionQueue, unresolved *events.Occurrence, err error) {
 	row, err := t.lockNextOccurrence(ctx, queues, after)
 	if err != nil {
-		return deliveries.Expansion{}, deliveries.ExpansionQueue{}, err
+		return done, in, nil, err
 	}
-	done, err := t.expand(ctx, row, twice, limit)
-	return done, deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}, err
-}
-
-// expand writes a page of an occurrence.
-func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddresses, limit int) (deliveries.Expansion, error) {
+	in = deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}
 	o, err := row.occurrence()
 	if err != nil {
-		return deliveries.Expansion{}, err
+		return done, in, nil, err
 	}
 	recipients, small, err := t.fewRecipients(ctx, row, o, limit)
 	if err != nil {
-		return deliveries.Expansion{}, err
+		return done, in, nil, err
 	}
 	if small {
-		return t.expandSet(ctx, row, o, recipients, limit)
+		done, err = t.expandSet(ctx, row, o, recipients, limit)
+		return done, in, nil, err
 	}
-	if err := t.useCustomPlans(ctx); err != nil {
-		return deliveries.Expansion{}, err
+	e := &expansion{tx: t, occurrence: row, limited: len(o.Options.LimitTo) > 0, duplicates: &q.store.duplicates}
+	if e.limited {
+		var known bool
+		if e.named, known = q.store.names.of(o.ID); !known {
+			return done, in, &o, nil
+		}
+		o.Options.LimitTo = nil // named stands for them.
 	}
-	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o), duplicates: twice}
-	if e.targets, err = t.targets(ctx, row.OrganizationID); err != nil {
-		return deliveries.Expansion{}, err
+	e.candidates = candidatesOf(t.dialect, o)
+	done, err = e.expand(ctx, limit)
+	return done, in, nil, err
+}
+
+// expand writes a page of the occurrence.
+func (e *expansion) expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
+	if err := e.useCustomPlans(ctx); err != nil {
+		return done, err
+	}
+	row := e.occurrence
+	if e.targets, err = e.tx.targets(ctx, row.OrganizationID); err != nil {
+		return done, err
 	}
 	first := row.CursorNotification == 0
 	// Not MAX: Postgres plans it for an empty table, and that plan reads all deliveries later.
-	if err := t.db(ctx).Raw("SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)").Scan(&e.newest).Error; err != nil {
-		return deliveries.Expansion{}, err
+	if err := e.db(ctx).Raw("SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)").Scan(&e.newest).Error; err != nil {
+		return done, err
 	}
 	if !first {
-		if err := t.db(ctx).Raw("SELECT COALESCE(SUM(pending), 0) FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Scan(&e.ahead).Error; err != nil {
-			return deliveries.Expansion{}, err
+		if err := e.db(ctx).Raw("SELECT COALESCE(SUM(pending), 0) FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Scan(&e.ahead).Error; err != nil {
+			return done, err
 		}
 	}
-	done, err := e.page(ctx, limit)
-	if err != nil {
-		return deliveries.Expansion{}, err
+	done = deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent}
+	if done.Done, err = e.page(ctx, limit); err != nil {
+		return done, err
 	}
 	if err := e.count(ctx, first); err != nil {
-		return deliveries.Expansion{}, err
+		return done, err
 	}
 	if e.written > 0 {
-		t.announce()
+		e.announce()
 	}
-	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent, Deliveries: e.written, Done: done}, nil
+	done.Deliveries = e.written
+	return done, nil
 }
 
 // lockNextOccurrence locks the next occurrence. If other workers have locked all occurrences of a
@@ -163,7 +180,7 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 			return false, err
 		}
 		if recipients > 0 {
-			if err := e.write(ctx, s, last); err != nil {
+			if err := e.write(ctx, s, last, recipients); err != nil {
 				return false, err
 			}
 		}
@@ -190,8 +207,16 @@ func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	return s, err
 }
 
-// bounds returns the number of the next recipients of a step, at most limit, and the last one.
+// bounds returns the number of the next recipients of a step, at most limit, and the last one. If
+// the options name recipients, it counts these, whether the step reaches them or not.
 func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (last channels.AssignmentID, recipients int, err error) {
+	if e.limited {
+		page := e.nextNamed(s, limit)
+		if len(page) > 0 {
+			last = page[len(page)-1]
+		}
+		return last, len(page), nil
+	}
 	var found struct {
 		Last       channels.AssignmentID
 		Recipients int
@@ -200,13 +225,31 @@ func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (las
 	p["limit"] = limit
 	const page = " ORDER BY assignment_id LIMIT @limit "
 	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
-		SELECT assignment_id FROM (`+e.source(s, "assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
+		SELECT assignment_id FROM (`+s.source("assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
 	return found.Last, found.Recipients, err
 }
 
-// source selects the candidates of a step that meet a condition.
-func (e *expansion) source(s expansionStep, condition, page string) string {
-	return e.candidates.source(s.ListID != nil, !s.None.NoSubscriptions, condition, page)
+// nextNamed returns the next recipients of a step that the options name, at most n.
+func (e *expansion) nextNamed(s expansionStep, n int) []channels.AssignmentID {
+	begin, _ := slices.BinarySearch(e.named, s.after+1)
+	return e.named[begin:min(begin+n, len(e.named))]
+}
+
+// source selects the assignment_id of the candidates of a step (@notification , @list ) that meet a
+// condition; page may add an order and a limit. Both halves read an index by id, and only one is
+// read if the other is empty.
+func (s expansionStep) source(condition, page string) string {
+	var halves []string
+	if s.ListID != nil {
+		halves = append(halves, "SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND "+condition+page+") AS listed")
+	}
+	if s.ListID == nil || !s.None.NoSubscriptions {
+		halves = append(halves, `SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions
+			WHERE notification_id = @notification AND active AND `+condition+page+") AS subscribed")
+	}
+	return strings.Join(halves, `
+		UNION
+		`)
 }
 
 // insertion has the parts of a statement that inserts the deliveries of an occurrence.
@@ -255,15 +298,19 @@ func nextTurns(through string) string {
 // skipDuplicates skips addresses that already have a chosen delivery.
 const skipDuplicates = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
-// write inserts the deliveries of a step up to an assignment. An address that already has a
-// delivery is skipped, or the unit fails and is retried. The fence makes Postgres compute the
-// reason once for each row, and not for each column that depends on it.
-func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID) error {
+// write inserts the deliveries of the next recipients of a step, up to an assignment. An address
+// that already has a delivery is skipped, or the unit fails and is retried. The fence makes
+// Postgres compute the reason once for each row, and not for each column that depends on it.
+func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID, recipients int) error {
 	p := e.stepParams(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
 	p["pending"], p["skipped"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Skipped)
 	p["priority"], p["ahead"], p["providers"] = e.occurrence.Priority, e.ahead+e.written, targetSet(e.dialect, e.targets)
 	in := insertionOf(len(e.targets) > 0, "@occurrence ")
+	page := "assignment_id > @after AND assignment_id <= @last "
+	if e.limited {
+		page, p["named"] = "assignment_id @named ", among(e.dialect, e.nextNamed(s, recipients))
+	}
 	skipping := skipDuplicates
 	if e.dialect == onPostgres && !e.duplicates.has(e.occurrence.OrganizationID) {
 		skipping = ""
@@ -275,7 +322,7 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 			SELECT w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
 				a.value_key AS address_key, s.number, `+s.None.gateColumns()+
 		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
-				FROM (`+e.source(s, "assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`, s.None)+`
+				FROM (`+s.source(page, "")+`) AS page`, s.None)+`
 		) AS gated`+e.dialect.fence()+`) AS judged`+in.joins+`
 		ORDER BY assignment_id
 		`+skipping, p)

@@ -71,6 +71,7 @@ type Store struct {
 	// qualities are the recent results of this instance's attempts.
 	qualities  *qualities
 	duplicates duplicateAddresses
+	names      resolvedNames
 	logger     *slog.Logger
 	traced     bool
 

@@ -259,7 +259,14 @@ func expansionCases() cases {
 			}
 			want := w.expandedDeliveries(t, w.mine.occurrence(nil, nil))
 			require.Len(t, want, 10+3)
+			everybody := []string{"ada@example.org", "nobody"}
+			for i := range as {
+				everybody = append(everybody, fmt.Sprintf("bob+%d@example.org", i))
+			}
 			for limit := 1; limit < 30; limit += 3 {
+				named := w.trigger(t, w.mine.occurrence(everybody, nil))
+				w.expand(t, limit)
+				assert.Equal(t, want, w.outcomes(t, named), "pages of %d, of those named", limit)
 				o := w.trigger(t, w.mine.occurrence(nil, nil))
 				steps := w.expand(t, limit)
 				assert.Equal(t, want, w.outcomes(t, o), "pages of %d", limit)
