@@ -25,7 +25,7 @@ type Applications struct {
 // limits of their own, workers for concurrent calls of Register.
 func NewApplications(store ports.Store, limits *quotas.Defaults, workers batch.Workers) *Applications {
 	a := &Applications{store: store, limits: limits}
-	a.registrations = batch.New(workers, a.register, (*registerCall).username)
+	a.registrations = batch.New(workers, a.register, (*registerCall).username, nil)
 	return a
 }
 

@@ -38,7 +38,7 @@ type Triggers struct {
 // NewTriggers returns the use cases of triggering.
 func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Clock, quotas *Quotas) *Triggers {
 	t := &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
-	t.triggers = batch.New(batch.Pair, t.trigger, (*triggerCall).request)
+	t.triggers = batch.New(batch.Pair, t.trigger, (*triggerCall).request, (*triggerCall).names)
 	return t
 }
 
@@ -105,6 +105,9 @@ func (c *triggerCall) request() string {
 	}
 	return fmt.Sprint(c.Request.Key, " ", c.Request.IdempotencyKey)
 }
+
+// names returns how many people it names. They are looked up while other writes wait.
+func (c *triggerCall) names() int { return len(c.Options.LimitTo) }
 
 // trigger records the occurrences of several calls, no two of which have the same request.
 func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerCall) error {

@@ -40,6 +40,51 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
+// busyTriggers are triggers of an event whose workers are all busy until the gate opens.
+type busyTriggers struct {
+	triggers *app.Triggers
+	store    gatedStore
+	done     chan events.Occurrence
+}
+
+// maxCalls is the largest number of calls of busyTriggers.
+const maxCalls = 10
+
+func newBusyTriggers(t *testing.T) busyTriggers {
+	t.Helper()
+	store := gatedStore{visibleSettings(t, databases.SQLite(t), seal.NewRing(keyA)), make(chan struct{}, maxCalls), make(chan struct{})}
+	apply(t, store.Store, shop())
+	b := busyTriggers{app.NewTriggers(store, nil, frozen{}, app.NewQuotas(frozen{}, nil, 0)), store, make(chan events.Occurrence, maxCalls)}
+	for range batch.Pair {
+		b.call(t, events.Options{})
+		<-store.begun
+	}
+	return b
+}
+
+// call triggers the event and returns once the call waits.
+func (b busyTriggers) call(t *testing.T, o events.Options) {
+	t.Helper()
+	waiting := waitingContext{t.Context(), make(chan struct{}, maxCalls)}
+	go func() {
+		at := app.Path{Organization: "acme", Project: "shop", Application: "web"}
+		o, _, err := b.triggers.Trigger(waiting, audit.Actor{}, at, "shipped", app.Trigger{Context: events.Context("{}"), Options: o, IgnoreUnknown: true})
+		assert.NoError(t, err)
+		b.done <- o
+	}()
+	<-waiting.waits
+}
+
+// finish opens the gate, and returns the occurrences of all calls, and the number of units of those
+// that waited.
+func (b busyTriggers) finish(waited int) (os []events.Occurrence, units int) {
+	close(b.store.gate)
+	for range int(batch.Pair) + waited {
+		os = append(os, <-b.done)
+	}
+	return os, len(b.store.begun)
+}
+
 // TestTriggerCountsRecipients checks that the recipients of four triggers of one unit of work are
 // counted, and those of five are not.
 func TestTriggerCountsRecipients(t *testing.T) {
@@ -47,38 +92,36 @@ func TestTriggerCountsRecipients(t *testing.T) {
 	for n, counted := range map[int]bool{4: true, 5: false} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			const calls = 10
-			store := gatedStore{visibleSettings(t, databases.SQLite(t), seal.NewRing(keyA)), make(chan struct{}, calls), make(chan struct{})}
-			apply(t, store.Store, shop())
-			triggers := app.NewTriggers(store, nil, frozen{}, app.NewQuotas(frozen{}, nil, 0))
-			recipients := make(chan *int, calls)
-			call := func() {
-				waiting := waitingContext{t.Context(), make(chan struct{}, calls)}
-				go func() {
-					at := app.Path{Organization: "acme", Project: "shop", Application: "web"}
-					o, _, err := triggers.Trigger(waiting, audit.Actor{}, at, "shipped", app.Trigger{Context: events.Context("{}")})
-					assert.NoError(t, err)
-					recipients <- o.Recipients
-				}()
-				<-waiting.waits
+			b := newBusyTriggers(t)
+			for range n {
+				b.call(t, events.Options{})
 			}
-			for range batch.Pair { // They run until the gate opens,
-				call()
-				<-store.begun
-			}
-			for range n { // and these wait.
-				call()
-			}
-			close(store.gate)
 			left := 0
-			for range int(batch.Pair) + n {
-				if r := <-recipients; r == nil {
+			os, _ := b.finish(n)
+			for _, o := range os {
+				if o.Recipients == nil {
 					left++
 				} else {
-					assert.Zero(t, *r)
+					assert.Zero(t, *o.Recipients)
 				}
 			}
 			assert.Equal(t, map[bool]int{true: 0, false: n}[counted], left)
 		})
 	}
+}
+
+// TestTriggersOfManyNames checks that a unit of work looks up a bounded number of names.
+func TestTriggersOfManyNames(t *testing.T) {
+	t.Parallel()
+	b := newBusyTriggers(t)
+	const calls = 4
+	names := make([]string, 2*batch.MaxWeight/calls)
+	for i := range names {
+		names[i] = fmt.Sprint("person", i)
+	}
+	for range calls {
+		b.call(t, events.Options{LimitTo: names})
+	}
+	_, units := b.finish(calls)
+	assert.Equal(t, 2, units)
 }

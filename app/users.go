@@ -26,7 +26,7 @@ func NewUsers(store ports.Store, workers batch.Workers) *Users {
 	u := &Users{store: store}
 	u.creations = batch.New(workers, func(ctx context.Context, org string, calls []*createCall) error {
 		return u.create(ctx, org, calls, 0)
-	}, (*createCall).Key)
+	}, (*createCall).Key, nil)
 	return u
 }
 

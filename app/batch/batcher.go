@@ -17,6 +17,9 @@ import (
 // MaxSize is the largest number of calls in a batch.
 const MaxSize = 64
 
+// MaxWeight is the largest weight of a batch, unless a single call weighs more.
+const MaxWeight = 5_000
+
 // maxStack is how much of the stack of a panic is kept, in bytes.
 const maxStack = 16 << 10
 
@@ -37,6 +40,7 @@ const (
 type Batcher[K comparable, C any] struct {
 	serve   func(ctx context.Context, key K, calls []*C) error
 	subject func(*C) string
+	weight  func(*C) int
 	limit   Workers
 
 	units, calls atomic.Int64
@@ -60,9 +64,12 @@ type entry[C any] struct {
 
 // New returns a batcher with so many workers. serve does the work of a whole batch, all or nothing,
 // and stores each result in its call. Two calls with the same subject are never in one batch; an
-// empty subject equals no other.
-func New[K comparable, C any](workers Workers, serve func(context.Context, K, []*C) error, subject func(*C) string) *Batcher[K, C] {
-	return &Batcher[K, C]{limit: workers, serve: serve, subject: subject, queues: map[K]*queue[C]{}}
+// empty subject equals no other. weight returns how many rows a call looks up; nil: only a few.
+func New[K comparable, C any](workers Workers, serve func(context.Context, K, []*C) error, subject func(*C) string, weight func(*C) int) *Batcher[K, C] {
+	if weight == nil {
+		weight = func(*C) int { return 0 }
+	}
+	return &Batcher[K, C]{limit: workers, serve: serve, subject: subject, weight: weight, queues: map[K]*queue[C]{}}
 }
 
 // Do runs a call in a batch and returns its error. When ctx ends first, the call may still be
@@ -105,21 +112,22 @@ func (b *Batcher[K, C]) work(key K, q *queue[C]) {
 }
 
 // next removes a batch from the queue, in the order of arrival. A call whose subject is already in
-// the batch stays for the next one.
+// the batch, or that is too heavy for it, stays for the next one.
 func (b *Batcher[K, C]) next(key K, q *queue[C]) []*entry[C] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var batch, rest []*entry[C]
-	subjects := map[string]bool{}
+	subjects, left := map[string]bool{}, MaxWeight
 	for _, e := range q.waiting {
-		subject := b.subject(e.call)
+		subject, weight := b.subject(e.call), b.weight(e.call)
 		switch {
 		case e.ctx.Err() != nil: // The caller has gone.
-		case len(batch) == MaxSize || subject != "" && subjects[subject]:
+		case len(batch) == MaxSize || subject != "" && subjects[subject] || len(batch) > 0 && weight > left:
 			rest = append(rest, e)
 		default:
 			batch = append(batch, e)
 			subjects[subject] = true
+			left -= weight
 		}
 	}
 	q.waiting = rest

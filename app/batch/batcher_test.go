@@ -19,7 +19,10 @@ import (
 var errWanted = errors.New("wanted")
 
 // call has a subject and gets an answer.
-type call struct{ subject, answer string }
+type call struct {
+	subject, answer string
+	weight          int
+}
 
 // fixture is a batcher whose workers for `acme` are all busy with a first batch. It records the
 // batches after those.
@@ -42,7 +45,7 @@ func inBubble(t *testing.T, test func(*testing.T, *fixture)) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				d := &fixture{hold: make(chan struct{}), work: func(context.Context, []string) error { return nil }}
-				d.Batcher = batch.New(workers, d.serve, func(c *call) string { return c.subject })
+				d.Batcher = batch.New(workers, d.serve, func(c *call) string { return c.subject }, func(c *call) int { return c.weight })
 				for i := range workers {
 					d.send(t.Context(), "acme", fmt.Sprint("busy", i))
 				}
@@ -78,9 +81,14 @@ type answer struct {
 
 // send makes a call and returns once it waits or has an answer.
 func (d *fixture) send(ctx context.Context, key, subject string) <-chan answer {
+	return d.sendHeavy(ctx, key, subject, 0)
+}
+
+// sendHeavy is send of a call with a weight.
+func (d *fixture) sendHeavy(ctx context.Context, key, subject string, weight int) <-chan answer {
 	a := make(chan answer, 1)
 	d.callers.Go(func() {
-		c := &call{subject: subject}
+		c := &call{subject: subject, weight: weight}
 		if err := d.Do(ctx, key, c); err != nil {
 			a <- answer{err: err}
 			return
@@ -130,6 +138,19 @@ func TestBatchesAreBounded(t *testing.T) {
 		}
 		slices.Sort(sizes)
 		assert.Equal(t, []int{1, batch.MaxSize}, sizes)
+	})
+}
+
+func TestWeightOfBatchIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, d *fixture) {
+		d.sendHeavy(t.Context(), "acme", "p", 1)
+		d.sendHeavy(t.Context(), "acme", "too heavy", batch.MaxWeight+1)
+		d.sendHeavy(t.Context(), "acme", "q", batch.MaxWeight-1)
+		d.sendHeavy(t.Context(), "acme", "r", 1)
+		d.send(t.Context(), "acme", "weightless")
+		d.release()
+		slices.SortFunc(d.batches, slices.Compare)
+		assert.Equal(t, [][]string{{"acme", "p", "q", "weightless"}, {"acme", "r"}, {"acme", "too heavy"}}, d.batches)
 	})
 }
 
