@@ -8,8 +8,11 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// maxResolved is the maximum number of occurrences in resolvedNames.
-const maxResolved = 64
+// Limits of resolvedNames.
+const (
+	maxResolved   = 1_000_000 // assignments, of 8 bytes each
+	entryResolved = 16        // assignments that an occurrence counts as, beside its own
+)
 
 // resolvedNames has the assignments of the recipients that occurrences name, while this instance
 // expands these in pages. The names are looked up once, before the first page and outside of its
@@ -17,6 +20,7 @@ const maxResolved = 64
 type resolvedNames struct {
 	mu          sync.Mutex
 	assignments map[events.OccurrenceID][]channels.AssignmentID // ascending
+	size        int                                             // see maxResolved
 }
 
 // of returns the assignments of an occurrence, if its names have been looked up.
@@ -27,22 +31,28 @@ func (r *resolvedNames) of(o events.OccurrenceID) (assignments []channels.Assign
 	return assignments, known
 }
 
-// set stores the assignments of an occurrence. If there are too many occurrences, the names of the
-// others are looked up again.
+// set stores the assignments of an occurrence. If they are too many, those of other occurrences are
+// looked up again.
 func (r *resolvedNames) set(o events.OccurrenceID, assignments []channels.AssignmentID) {
+	r.remove(o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.assignments == nil || len(r.assignments) >= maxResolved {
-		r.assignments = map[events.OccurrenceID][]channels.AssignmentID{}
+	size := len(assignments) + entryResolved
+	if r.assignments == nil || r.size+size > maxResolved {
+		r.assignments, r.size = map[events.OccurrenceID][]channels.AssignmentID{}, 0
 	}
 	r.assignments[o] = assignments
+	r.size += size
 }
 
 // remove removes an expanded occurrence.
 func (r *resolvedNames) remove(o events.OccurrenceID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.assignments, o)
+	if assignments, known := r.assignments[o]; known {
+		delete(r.assignments, o)
+		r.size -= len(assignments) + entryResolved
+	}
 }
 
 // resolveNames looks up the names of an occurrence.
