@@ -77,7 +77,9 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 		if d.Waiting.For == "" {
 			continue
 		}
-		i := slices.IndexFunc(waits, func(w ChannelWait) bool { return w.Channel == d.Channel && w.For == d.Waiting.For })
+		i := slices.IndexFunc(waits, func(w ChannelWait) bool {
+			return w.Channel == d.Channel && w.For == d.Waiting.For && w.Others == d.Waiting.Others
+		})
 		switch {
 		case i < 0:
 			waits = append(waits, ChannelWait{Waiting: d.Waiting, Channel: d.Channel, channel: d.ChannelID})

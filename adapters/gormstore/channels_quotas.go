@@ -78,13 +78,20 @@ func (r channelRepo) addUsage(ctx context.Context, of map[channels.ID]channels.C
 	rows, err := rowsOf[usageRow](r.db(ctx).Raw(`SELECT u.channel_id, u.counted_at, u.of_day, u.of_month, m.used_up_at
 		FROM channel_usage u LEFT JOIN channel_usage m ON m.channel_id = u.channel_id AND m.counted_at > ?
 		WHERE u.channel_id ?`, r.after(-usedUpExpiry), among(r.dialect, ids)))
+	if err != nil {
+		return err
+	}
+	ahead, err := r.skewSeconds(ctx)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
 		c := of[row.ChannelID]
 		c.Used = row.usage().On(r.now())
-		if until := orZero(row.UsedUpAt); until.After(r.now()) {
+		if until := orZero(row.UsedUpAt).Add(ahead); until.After(r.now()) {
 			c.UsedUp = until.UTC()
 		}
 		of[row.ChannelID] = c
 	}
-	return err
+	return nil
 }

@@ -40,7 +40,7 @@ func TestPausesUseServerClock(t *testing.T) {
 		now := clocks[name].Now()
 		near := func(want time.Duration, got time.Time) {
 			t.Helper()
-			assert.InDelta(t, want.Seconds(), got.Sub(now).Seconds(), 5)
+			assert.InDelta(t, want.Seconds(), got.Sub(now).Seconds(), 30)
 		}
 		var found channels.Condition
 		var failing []channels.Failing
@@ -92,7 +92,7 @@ func TestPausesUseServerClock(t *testing.T) {
 		for reader, c := range clocks {
 			members, err := stores[reader].Queue().Pool(t.Context(), p.channel.Organization, p.channel.ID)
 			require.NoError(t, err)
-			assert.InDelta(t, 0, c.Now().Sub(members[0].Recovered).Seconds(), 5, "%s sees that it has just returned on %s", reader, name)
+			assert.InDelta(t, 0, c.Now().Sub(members[0].Recovered).Seconds(), 30, "%s sees that it has just returned on %s", reader, name)
 		}
 	}
 
@@ -117,15 +117,16 @@ func TestReadPausesUseServerClock(t *testing.T) {
 	right := instance(t, url, wall{})
 	p := newPost(t, right)
 	for _, apart := range []time.Duration{-20 * time.Minute, 20 * time.Minute} {
+		reader := instance(t, url, wrong(apart))
 		for _, left := range []time.Duration{-time.Minute, time.Minute} {
 			now := time.Now()
 			require.NoError(t, right.Queue().ReportOutage(t.Context(), channels.Outage{Channel: p.channel.ID, Instance: "right",
 				Since: now.Add(-time.Hour), Last: now.Add(left - time.Minute), Until: now.Add(left), ForAll: true, Error: "429"}))
-			c, err := instance(t, url, wrong(apart)).Queue().Channel(t.Context(), p.channel.ID)
+			c, err := reader.Queue().Channel(t.Context(), p.channel.ID)
 			require.NoError(t, err)
 			assert.Equal(t, left > 0, c.Paused.After(wrong(apart).Now()), "%s, with %s left", apart, left)
 			if left > 0 {
-				assert.InDelta(t, left.Seconds(), c.Paused.Sub(wrong(apart).Now()).Seconds(), 5)
+				assert.InDelta(t, left.Seconds(), c.Paused.Sub(wrong(apart).Now()).Seconds(), 30)
 			}
 		}
 	}

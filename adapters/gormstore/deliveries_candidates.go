@@ -20,7 +20,7 @@ func candidatesOf(d dialect, o events.Occurrence) candidates {
 // limited reports whether the options name recipients.
 func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 0 }
 
-// parameters returns the parameters of ways and source.
+// parameters returns the parameters of ways, sources and named.
 func (c candidates) parameters() map[string]any {
 	return map[string]any{"organization": c.occurrence.Organization, "project": c.occurrence.Project, "application": c.occurrence.Application, "event": c.occurrence.Event,
 		"channels": among(c.dialect, c.occurrence.Options.Channels), "usernames": among(c.dialect, c.usernames),

@@ -39,6 +39,7 @@ type fakeQueue struct {
 	added      chan struct{}
 	expansions []deliveries.Expansion // that Expand has yet to tell of
 	asked      int                    // calls of Due
+	scheduled  int                    // calls of Schedule
 	unseen     bool                   // Due tells of nothing
 	purged     []deliveries.Expiry    // what was to be removed
 
@@ -404,7 +405,12 @@ func (q *fakeQueue) presence() []deliveries.Presence {
 	return slices.Collect(maps.Values(q.present))
 }
 
-func (q *fakeQueue) Schedule(context.Context, int) (int, error) { return 0, nil }
+func (q *fakeQueue) Schedule(context.Context, int) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.scheduled++
+	return 0, nil
+}
 
 func (q *fakeQueue) Cancelled(_ context.Context, ids []events.OccurrenceID) (cancelled []events.OccurrenceID, err error) {
 	q.mu.Lock()

@@ -156,3 +156,62 @@ func TestDivertAfterAnOutage(t *testing.T) {
 		assert.Equal(t, 500, q.count(deliveries.Sent))
 	})
 }
+
+// TestDivertBesideOtherLoad checks that a paused channel gives its messages to others after a
+// failure of the store although outcomes of another channel always wait.
+func TestDivertBesideOtherLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		q.pooledBy(100, 0)
+		q.answering = 20 * time.Millisecond
+		busy := q.open(7, channels.EMAIL, nil)
+		for range 20_000 {
+			q.addTo(busy, "a@b.example")
+		}
+		d := fakeDriver{through: func(_ context.Context, c channels.ID, _ deliveries.Message) error {
+			if c == 1 {
+				return &deliveries.Failure{Err: errors.New("429"), Temporary: true, Channel: true, RetryAfter: time.Hour}
+			}
+			let(5 * time.Millisecond)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(time.Second)
+			q.set(func(q *fakeQueue) { q.broken = errors.New("the database is away") })
+			let(time.Second)
+			q.set(func(q *fakeQueue) { q.broken = nil })
+			let(time.Second)
+			at := deliveries.ID(len(q.rows) + 1)
+			q.set(func(q *fakeQueue) { q.add() })
+			let(3 * time.Second)
+			assert.Equal(t, deliveries.Sent, q.row(at).state)
+			assert.Less(t, q.count(deliveries.Sent), 20_000, "the other channel is busy")
+		})
+	})
+}
+
+// TestScheduleAfterAnOutage checks that no delivery of an ended occurrence is skipped that was sent
+// and whose outcome is not stored yet.
+func TestScheduleAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, nil)
+		q.broken = errors.New("the database is away")
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		scheduled := func() (n int) {
+			q.set(func(q *fakeQueue) { n = q.scheduled })
+			return n
+		}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			before := scheduled()
+			let(5 * time.Second)
+			assert.Equal(t, before, scheduled())
+			q.set(func(q *fakeQueue) { q.broken = nil })
+			let(5 * time.Second)
+			assert.Greater(t, scheduled(), before)
+			assert.Equal(t, 100, q.count(deliveries.Sent))
+		})
+	})
+}

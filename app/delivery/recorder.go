@@ -39,12 +39,12 @@ type recorder struct {
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
 	giveUp   atomic.Pointer[time.Time]
-	behind   atomic.Bool // the store failed, and outcomes of that time are not stored yet
-	reported time.Time   // the last log line about a store that is down
-	lost     int         // outcomes of handed-over messages that could not be recorded
+	reported time.Time // the last log line about a store that is down
+	lost     int       // outcomes of handed-over messages that could not be recorded
 
 	mu       sync.Mutex
 	expected map[deliveries.ID]bool // deliveries whose outcome is not stored yet
+	late     map[deliveries.ID]bool // those of them that were expected when the store failed last
 	// reclaimed are those of them that were claimed again.
 	reclaimed map[deliveries.ID]deliveries.Job
 	claims    map[*knownDeliveries]bool // of the claims under way
@@ -61,7 +61,7 @@ type pendingOutcome struct {
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *slotPool, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
 	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
-		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{},
+		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, late: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{},
 		claims: map[*knownDeliveries]bool{}}
 }
 
@@ -119,8 +119,8 @@ func (r *recorder) givenBack(j deliveries.Job) deliveries.Outcome {
 }
 
 // settle removes outcomes that were stored or lost from the expected ones. It returns the outcomes
-// of deliveries that were claimed again after theirs was stored: these are given back, and stay
-// expected until then.
+// of deliveries that were claimed again, unless the claim is known to be older than the stored
+// outcome: these are given back, and stay expected until then.
 func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +132,24 @@ func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome
 			continue
 		}
 		delete(r.expected, o.ID)
+		delete(r.late, o.ID)
 	}
 	return again
+}
+
+// fallBehind records that the store has failed.
+func (r *recorder) fallBehind() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.late, r.expected)
+}
+
+// behind reports whether outcomes are not stored yet that were expected when the store failed. The
+// leases of their deliveries may have ended.
+func (r *recorder) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.late) > 0
 }
 
 // close says that no outcome follows.
@@ -157,9 +173,15 @@ func (r *recorder) run(ctx context.Context) {
 			held = append(held, *o.slot)
 		}
 	}
-	for first := range r.outcomes {
-		page, held = page[:0], held[:0]
-		add(first)
+	for again := []deliveries.Outcome(nil); ; {
+		page, held = append(page[:0], again...), held[:0]
+		if len(page) == 0 {
+			first, open := <-r.outcomes
+			if !open {
+				break
+			}
+			add(first)
+		}
 	gather:
 		for len(page) < recordPage {
 			select {
@@ -175,16 +197,11 @@ func (r *recorder) run(ctx context.Context) {
 		if !r.store(ctx, page) {
 			r.lost += len(held)
 		}
-		again := r.settle(page)
+		again = r.settle(page)
 		for _, at := range held {
 			r.attempts.release(at)
 		}
-		reopened := slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() })
-		for len(again) > 0 {
-			r.store(ctx, again)
-			again = r.settle(again)
-		}
-		if reopened {
+		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
 			r.reopened()
 		}
 		r.loop.Idle()
@@ -201,16 +218,13 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 		r.loop.Tick()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
-			if len(r.outcomes) == 0 {
-				r.behind.Store(false)
-			}
 			r.meter.Recorded(page, lost)
 			if lost > 0 {
 				r.log.Warn("deliveries were taken over by another worker before their outcome was recorded", "count", lost)
 			}
 			return true
 		}
-		r.behind.Store(true)
+		r.fallBehind()
 		if now := r.clock.Now(); now.Sub(r.reported) >= recordReport {
 			r.reported = now
 			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)

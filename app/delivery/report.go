@@ -42,8 +42,8 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	if o.State != deliveries.Failed {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock() // until it is logged, so that the lines are in order
+	s.logging.Lock()
+	defer s.logging.Unlock()
 	pass, held := s.failures.pass(s.worker.clock.Now())
 	if !pass {
 		return
@@ -71,8 +71,8 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 
 // logSuppressed logs how many failed deliveries were not logged, when the sender ends.
 func (s *sender) logSuppressed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.logging.Lock()
+	defer s.logging.Unlock()
 	if s.failures.suppressed > 0 {
 		s.worker.log.Warn("further deliveries of a channel have failed", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"count", s.failures.suppressed)

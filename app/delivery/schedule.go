@@ -33,10 +33,13 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	}
 }
 
-func (w *Worker) schedule(ctx context.Context) (int, error) {
-	n, err := w.queue.Schedule(ctx, schedulePage)
-	if err != nil {
-		return 0, err
+// schedule leaves the occurrences alone after a failure of the store, until the outcomes are stored:
+// deliveries of ended ones may have been sent.
+func (w *Worker) schedule(ctx context.Context) (n int, err error) {
+	if !w.records.behind() {
+		if n, err = w.queue.Schedule(ctx, schedulePage); err != nil {
+			return 0, err
+		}
 	}
 	cancelled := map[events.OccurrenceID]bool{}
 	for held := range slices.Chunk(w.heldOccurrences(), cancelledPage) {

@@ -69,9 +69,10 @@ type sender struct {
 	retryAfter time.Time // the provider asked for a pause until then, on any instance
 	usedUp     time.Time // nothing is left of the channel's quota until then
 	failure    string    // the latest failure of the channel, without the recipient's address
-	// failures samples the failures that are logged.
-	failures sampler
-	hosts    sampler // of the hosts of recipients that are logged
+	hosts      sampler   // of the hosts of recipients that are logged
+
+	logging  sync.Mutex // held while a failure is logged, so that the lines are in order
+	failures sampler    // of the failures that are logged
 
 	health health
 }
