@@ -3447,7 +3447,8 @@ export interface components {
             traceparent: string;
         };
         /**
-         * @description `recipients`: the recipients of the occurrence to be looked up. `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
+         * @description `recipients`: the recipients of the occurrence to be looked up. `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider, or, as
+         *     `text` then says, another channel of its pool, because its own is inactive. `next attempt`: the pause
          *     after an attempt that failed, or after a host that did not answer. `limit of the channel`: with `until`, its
          *     provider asked for a pause; otherwise only of an occurrence: other messages go before it, and the channel sends at most
          *     `rate_per_second`. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker,

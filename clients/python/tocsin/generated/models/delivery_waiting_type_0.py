@@ -18,7 +18,8 @@ class DeliveryWaitingType0:
 
     Attributes:
         for_ (Cause): `recipients`: the recipients of the occurrence to be looked up. `scheduled`: the moment when the
-            occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
+            occurrence is to be sent. `channel not working`: the channel's provider, or, as
+            `text` then says, another channel of its pool, because its own is inactive. `next attempt`: the pause
             after an attempt that failed, or after a host that did not answer. `limit of the channel`: with `until`, its
             provider asked for a pause; otherwise only of an occurrence: other messages go before it, and the channel sends
             at most
