@@ -33,7 +33,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	}
 }
 
-// schedule leaves the occurrences alone after a failure of the store, until the outcomes are stored:
+// schedule leaves the occurrences alone after a failure of the store, until outcomes are stored:
 // deliveries of ended ones may have been sent.
 func (w *Worker) schedule(ctx context.Context) (n int, err error) {
 	if !w.records.behind() {
