@@ -68,7 +68,7 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 		return SignInResult{}, err
 	}
 	return ports.Update(ctx, o.store, func(tx ports.Tx) (SignInResult, error) {
-		account, err := g.succeed(ctx, tx, matched)
+		account, err := g.succeed(ctx, tx, o.clock.Now(), matched)
 		if err != nil {
 			return SignInResult{}, err
 		}

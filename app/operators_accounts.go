@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
@@ -33,6 +34,11 @@ func (o *Operators) checkCurrentPassword(ctx context.Context, by audit.Actor, fr
 			return err
 		}
 		p.attempt.accounts, p.attempt.username = []operators.AccountAccess{account}, account.User.Username
+		all, err := tx.Operators().Accounts(ctx, account.User.Username)
+		if err != nil {
+			return err
+		}
+		p.attempt.others = slices.DeleteFunc(all, func(h operators.AccountAccess) bool { return h.ID == account.ID })
 		return p.attempt.load(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
@@ -55,7 +61,7 @@ func (p reauthentication) run(ctx context.Context, tx ports.Tx, now time.Time, d
 	if err != nil {
 		return err
 	}
-	account, err := p.attempt.succeed(ctx, tx, p.matched)
+	account, err := p.attempt.succeed(ctx, tx, now, p.matched)
 	if err != nil {
 		return currentPasswordError(err)
 	}

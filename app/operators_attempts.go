@@ -17,9 +17,12 @@ type attempt struct {
 	username string // as typed
 	from     operators.Origin
 	accounts []operators.AccountAccess // accounts that the password may open; none for a username without accounts
+	others   []operators.AccountAccess // further accounts with the same username
 
-	key   operators.Digest          // the key of its counter
-	known []operators.AccountAccess // accounts that were used on the same device before
+	key     operators.Digest          // the key of its counter
+	known   []operators.AccountAccess // accounts that were used on the same device before
+	trusted bool                      // the device is known for each account with a password
+	several bool                      // there are several of these
 }
 
 // knownDevice returns the digest of the caller's device, and the accounts that were used on it. An
@@ -33,11 +36,17 @@ func knownDevice(ctx context.Context, tx ports.Tx, from operators.Origin, now ti
 	return digest, of, err
 }
 
-// load finds the counter of the attempt.
+// load finds the counter of the attempt. A username may have several accounts, with passwords of
+// several organizations. Somebody who knows one of them must not guess the others faster: the device
+// has a counter of its own only if it is known for all of these accounts.
 func (a *attempt) load(ctx context.Context, tx ports.Tx, now time.Time) error {
 	digest, of, err := knownDevice(ctx, tx, a.from, now)
-	a.known = slices.DeleteFunc(slices.Clone(a.accounts), func(h operators.AccountAccess) bool { return !slices.Contains(of, h.ID) })
-	a.key = a.from.AttemptKey(a.username, digest, len(a.known) > 0)
+	isKnown := func(h operators.AccountAccess) bool { return slices.Contains(of, h.ID) }
+	a.known = slices.DeleteFunc(slices.Clone(a.accounts), func(h operators.AccountAccess) bool { return !isKnown(h) })
+	guessed := slices.DeleteFunc(slices.Concat(a.accounts, a.others), func(h operators.AccountAccess) bool { return h.Hash == "" })
+	a.several = len(guessed) > 1
+	a.trusted = len(a.known) > 0 && !slices.ContainsFunc(guessed, func(h operators.AccountAccess) bool { return !isKnown(h) })
+	a.key = a.from.AttemptKey(a.username, digest, a.trusted)
 	return err
 }
 
@@ -115,8 +124,9 @@ func (o *Operators) countAttempt(ctx context.Context, a attempt) error {
 }
 
 // succeed returns the account of the attempt in its current state, and clears the failed attempts
-// before it; operators.ErrCredentials when the password was changed meanwhile.
-func (a attempt) succeed(ctx context.Context, tx ports.Tx, matched operators.AccountAccess) (operators.AccountAccess, error) {
+// before it, unless they may have been guesses at the password of another account;
+// operators.ErrCredentials when the password was changed meanwhile.
+func (a attempt) succeed(ctx context.Context, tx ports.Tx, now time.Time, matched operators.AccountAccess) (operators.AccountAccess, error) {
 	account, err := tx.Operators().Account(ctx, matched.ID)
 	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
 		return operators.AccountAccess{}, operators.ErrCredentials
@@ -124,7 +134,14 @@ func (a attempt) succeed(ctx context.Context, tx ports.Tx, matched operators.Acc
 	if err != nil {
 		return operators.AccountAccess{}, err
 	}
-	return account, tx.Operators().ForgetAttempts(ctx, a.key)
+	if !a.several {
+		return account, tx.Operators().ForgetAttempts(ctx, a.key)
+	}
+	attempts, err := tx.Operators().Attempts(ctx, a.key)
+	if err != nil {
+		return operators.AccountAccess{}, err
+	}
+	return account, tx.Operators().SaveAttempts(ctx, a.key, attempts.Undone(now), now)
 }
 
 // record records the result of an attempt. If the device is known for some of the user's accounts,
@@ -146,7 +163,8 @@ func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bo
 	})
 }
 
-// KnowsDevice reports whether this user has signed in from a device before.
+// KnowsDevice reports whether this user has signed in from a device before, to each of their
+// accounts with a password.
 func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		a := attempt{username: username, from: from}
@@ -154,6 +172,6 @@ func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, user
 			return known, err
 		}
 		err = a.load(ctx, tx, o.clock.Now())
-		return len(a.known) > 0, err
+		return a.trusted, err
 	})
 }

@@ -56,8 +56,8 @@ type PendingForm struct {
 	Sealed string
 }
 
-// SavePendingForm stores a form of the signed-in user for as long as a step takes, and returns the
-// token for Begin.
+// SavePendingForm stores a form of the signed-in user for as long as a step takes, in place of an
+// earlier one, and returns the token for Begin.
 func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principal, form PendingForm) (token string, err error) {
 	kept, err := json.Marshal(form)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principa
 	now := s.clock.Now()
 	step, token := factors.NewStep(factors.PendingForm, v.Account, kept, now)
 	return token, s.store.Update(ctx, func(tx ports.Tx) error {
-		return errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
+		return errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().EndSteps(ctx, v.Account, factors.PendingForm), tx.Factors().Begin(ctx, step))
 	})
 }
 

@@ -170,6 +170,38 @@ func TestSignInThrottle(t *testing.T) {
 	})
 }
 
+// TestGuessingBesideAKnownPassword is about an organization that knows the password of one account
+// of a username, because it invited its member and opened the link itself. With it nobody guesses
+// the password of another account any faster.
+func TestGuessingBesideAKnownPassword(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleViewer, false)
+		f.person("globex", "ada", users.RoleViewer, false)
+		f.accepts("globex", f.accountWithout("ada", false))
+		f.accept(f.invited(f.as(f.operator("eva", users.RoleAdministrator)), f.memberNamed("ada")), newPassword).is(f.T, http.StatusSeeOther)
+		f.clock.Advance(signInPause)
+		known := f.stranger("203.0.113.1")
+		known.signIn("ada", newPassword).is(f.T, http.StatusSeeOther)
+		known.post("/console/sign-out/").is(f.T, http.StatusSeeOther)
+		for range operators.FreeAttempts - 1 {
+			known.signIn("ada", "wrong").is(f.T, http.StatusUnauthorized)
+		}
+		known.signIn("ada", newPassword).is(f.T, http.StatusSeeOther)
+		known.post("/console/sign-out/").is(f.T, http.StatusSeeOther)
+		known.signIn("ada", "wrong").is(f.T, http.StatusUnauthorized)
+		known.signIn("ada", newPassword).is(f.T, http.StatusTooManyRequests)
+
+		f.clock.Advance(operators.FirstDelay)
+		known.signIn("ada", password).is(f.T, http.StatusSeeOther) // Now it is known for both.
+		known.post("/console/sign-out/").is(f.T, http.StatusSeeOther)
+		for range operators.FreeAttempts {
+			f.stranger("203.0.113.1").signIn("ada", "wrong")
+		}
+		known.signIn("ada", newPassword).is(f.T, http.StatusSeeOther)
+	})
+}
+
 // TestFail2banLog applies the filter that is delivered to lines that are logged.
 func TestFail2banLog(t *testing.T) {
 	t.Parallel()

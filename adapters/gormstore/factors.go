@@ -230,8 +230,12 @@ func (r factorRepo) End(ctx context.Context, d operators.Digest) (bool, error) {
 	return n > 0, err
 }
 
-func (r factorRepo) EndSteps(ctx context.Context, a operators.AccountID) error {
-	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE account_id = ?", a).Error
+func (r factorRepo) EndSteps(ctx context.Context, a operators.AccountID, of ...factors.Purpose) error {
+	steps := r.db(ctx).Where("account_id = ?", a)
+	if len(of) > 0 {
+		steps = steps.Where("purpose IN ?", of)
+	}
+	return steps.Delete(&stepRow{}).Error
 }
 
 func (r factorRepo) Sweep(ctx context.Context, now time.Time) error {

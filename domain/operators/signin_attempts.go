@@ -40,8 +40,9 @@ type Origin struct {
 }
 
 // AttemptKey returns the key of the counter of attempts: a username, without regard to case and
-// whether it exists or not, and the origin of the attempts. A device that has signed in to the
-// account before is an origin of its own, so attackers can lock out neither it nor another network.
+// whether it exists or not, and the origin of the attempts. A device that has signed in to each of
+// the accounts before is an origin of its own, so attackers can lock out neither it nor another
+// network.
 func (o Origin) AttemptKey(username string, device Digest, known bool) Digest {
 	place := "network " + o.Network
 	if known {
@@ -80,6 +81,11 @@ func (a Attempts) Failed(now time.Time) Attempts {
 		a.Until = until
 	}
 	return a
+}
+
+// Undone returns the attempts without the last one, because it was right.
+func (a Attempts) Undone(now time.Time) Attempts {
+	return Attempts{Failures: max(0, a.Failures-1), Until: now}
 }
 
 // Expires returns when the attempts expire.

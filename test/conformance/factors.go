@@ -244,6 +244,12 @@ func factorCases() cases {
 				})
 			}
 			first, second, other := begin(ada.ID, noon), begin(ada.ID, noon), begin(bob.ID, noon)
+			form, _ := factors.NewStep(factors.PendingForm, ada.ID, nil, noon)
+			act(t, w, func(tx ports.Tx) error { return tx.Factors().Begin(t.Context(), form) })
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Factors().EndSteps(t.Context(), ada.ID, factors.PendingForm, factors.SetUpTOTP)
+			})
+			assert.Equal(t, []bool{false, true, true, true}, []bool{there(form), there(first), there(second), there(other)})
 			act(t, w, func(tx ports.Tx) error { return tx.Factors().EndSteps(t.Context(), ada.ID) })
 			assert.Equal(t, []bool{false, false, true}, []bool{there(first), there(second), there(other)})
 			old, young := begin(0, noon.Add(-time.Second)), begin(0, noon.Add(time.Second))
