@@ -84,6 +84,26 @@ func TestMailInvitation(t *testing.T) {
 	})
 }
 
+// TestInstallationMailsInvitation checks that an invitation that an administrator of the
+// installation mails leaves the accounts of other organizations alone: it goes to an address that
+// the organization has recorded.
+func TestInstallationMailsInvitation(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.mailing()
+		m := f.person("acme", "ada", users.RoleViewer, false)
+		f.person("globex", "ada", users.RoleViewer, false)
+		f.accepts("globex", f.accountWithout("ada", false))
+		f.as(f.account("root", true)).post(memberPath(m)+"access/invite/", "mail", "true").is(f.T, http.StatusOK)
+		require.Len(f, f.post.messages(), 1)
+		link := mailedLink.FindStringSubmatch(f.post.messages()[0].Text)
+		require.NotNil(f, link)
+		f.accept(link[1], newPassword).is(f.T, http.StatusSeeOther)
+		f.signedInAs("ada", newPassword).sees("acme")
+		f.signedInAs("ada", password).sees("globex")
+	})
+}
+
 // TestInvitationLanguage is about the language of invitations: the one of the invited user is
 // unknown.
 func TestInvitationLanguage(t *testing.T) {
