@@ -17,7 +17,7 @@ const (
 	SlotsSpan = 250 * time.Millisecond
 	// slotCatchUp is how late a message may take a slot, so that short delays do not lower the
 	// rate.
-	slotCatchUp = 25 * time.Millisecond
+	slotCatchUp = 10 * time.Millisecond
 	// strictInterval is the interval from which on a message is never early by the delay of the one
 	// before it. Short delays do not matter for such a rate.
 	strictInterval = 100 * time.Millisecond
