@@ -37,8 +37,8 @@ func knownDevice(ctx context.Context, tx ports.Tx, from operators.Origin, now ti
 }
 
 // load finds the counter of the attempt. A username may have several accounts, with passwords of
-// several organizations. Somebody who knows one of them must not guess the others faster: the device
-// has a counter of its own only if it is known for all of these accounts.
+// several organizations. Somebody who knows one of them must not guess the others faster: the
+// device has a counter of its own only if it is known for all of these accounts.
 func (a *attempt) load(ctx context.Context, tx ports.Tx, now time.Time) error {
 	digest, of, err := knownDevice(ctx, tx, a.from, now)
 	isKnown := func(h operators.AccountAccess) bool { return slices.Contains(of, h.ID) }

@@ -91,7 +91,7 @@ type Repository interface {
 	// End deletes a step and reports whether it existed: of several callers that end one step only
 	// one gets true.
 	End(ctx context.Context, d operators.Digest) (bool, error)
-	// EndSteps deletes the steps of an account that have one of the purposes; all if there are none.
+	// EndSteps deletes the steps of an account that have one of the purposes; all if none is named.
 	EndSteps(ctx context.Context, a operators.AccountID, of ...Purpose) error
 	// Sweep deletes the expired steps.
 	Sweep(ctx context.Context, now time.Time) error
