@@ -151,11 +151,11 @@ func (t tx) atRate(ctx context.Context, org orgs.ID, o channels.Offer, claimed i
 	if err != nil {
 		return o, err
 	}
-	ahead, err := t.skew(ctx)
-	var taken time.Time
-	for _, r := range last {
-		taken = orZero(r.LastAt)
+	var taken time.Time // zero: no slot yet
+	if len(last) > 0 {
+		taken = orZero(last[0].LastAt)
 	}
+	ahead, err := t.skew(ctx)
 	return o.AtRate(rate, claimed, taken, t.now().Add(-ahead)), err
 }
 

@@ -39,18 +39,19 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 		OrganizationID orgs.ID
 		Project        string
 	}
-	ahead, err := r.skewSeconds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT `+outageColumns+`, c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
+	rows, err := rowsOf[failingRow](r.db(ctx).Raw(`SELECT * FROM (SELECT `+outageColumns+`, c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
 		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
 		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
 			WHERE f.channel_id = c.id AND f.until_at >= @since AND (NOT f.for_all OR f.until_at > @now ) ORDER BY f.since, f.instance LIMIT 1)) AS ranked
 		WHERE nth <= @limit ORDER BY channel_id`,
-		map[string]any{"in": among(r.dialect, in), "since": r.after(-channels.OutageExpiry), "now": r.clock(), "limit": limit}), func(row failingRow) channels.Failing {
+		map[string]any{"in": among(r.dialect, in), "since": r.after(-channels.OutageExpiry), "now": r.clock(), "limit": limit}))
+	var ahead time.Duration
+	if err == nil && len(rows) > 0 {
+		ahead, err = r.skewSeconds(ctx)
+	}
+	return mapped(rows, func(row failingRow) channels.Failing {
 		return channels.Failing{Outage: row.Outage.outage(ahead), Organization: row.OrganizationID, ProjectSlug: row.Project}
-	})
+	}), err
 }
 
 // Conditions omits the limits of a channel whose settings cannot be decrypted. It looks up the

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -78,12 +79,9 @@ func (r channelRepo) addUsage(ctx context.Context, of map[channels.ID]channels.C
 	rows, err := rowsOf[usageRow](r.db(ctx).Raw(`SELECT u.channel_id, u.counted_at, u.of_day, u.of_month, m.used_up_at
 		FROM channel_usage u LEFT JOIN channel_usage m ON m.channel_id = u.channel_id AND m.counted_at > ?
 		WHERE u.channel_id ?`, r.after(-usedUpExpiry), among(r.dialect, ids)))
-	if err != nil {
-		return err
-	}
-	ahead, err := r.skewSeconds(ctx)
-	if err != nil {
-		return err
+	var ahead time.Duration
+	if err == nil && slices.ContainsFunc(rows, func(row usageRow) bool { return row.UsedUpAt != nil }) {
+		ahead, err = r.skewSeconds(ctx)
 	}
 	for _, row := range rows {
 		c := of[row.ChannelID]
@@ -93,5 +91,5 @@ func (r channelRepo) addUsage(ctx context.Context, of map[channels.ID]channels.C
 		}
 		of[row.ChannelID] = c
 	}
-	return nil
+	return err
 }
