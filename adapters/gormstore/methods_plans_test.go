@@ -95,7 +95,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
 		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Attempts{Failures: 1, Until: now},
-		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
+		app, passkey, step, factors.PasskeyID(1), []factors.Purpose(nil), []factors.Purpose{factors.PendingForm}, []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
 		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Text: "ada lock", Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
 		audit.About{Organization: org, Member: 1, Objects: []string{"acme/u/ada", "acme/p/shop/a/web/u/ada"}, Limit: 10},
