@@ -25,14 +25,26 @@ func NewGuard(store ports.Store, state *StateCache) *Guard {
 	return &Guard{Store: store, state: state}
 }
 
-// Update runs fn as a unit of work; installation.ErrReadOnly.
+// Update runs fn as a unit of work; installation.ErrReadOnly. A unit that has waited for its turn
+// checks the state again when it begins, so that it begins at most two lifetimes of the cached
+// state after the installation became read-only.
 func (g *Guard) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	if _, within := ports.Unit(ctx); !within {
-		if err := g.state.writable(ctx); err != nil {
-			return err
-		}
+	if _, within := ports.Unit(ctx); within {
+		return g.Store.Update(ctx, fn)
 	}
-	return g.Store.Update(ctx, fn)
+	if err := g.state.writable(ctx); err != nil {
+		return err
+	}
+	asked := g.state.clock.Now()
+	return g.Store.Update(ctx, func(tx ports.Tx) error {
+		if g.state.clock.Now().Sub(asked) >= stateLifetime {
+			state, err := tx.Installation().State(ctx)
+			if err := errors.Join(err, state.Writable()); err != nil {
+				return err
+			}
+		}
+		return fn(tx)
+	})
 }
 
 // Queue returns the work that is still to be done.

@@ -136,3 +136,32 @@ func TestStateLifetime(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
+
+// queuedStore is a store whose units wait for their turn.
+type queuedStore struct {
+	ports.Store
+	wait func()
+}
+
+func (s queuedStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	s.wait()
+	return s.Store.Update(ctx, fn)
+}
+
+// TestGuardOfUnitThatWaits is about a change that waits for its turn while the installation becomes
+// read-only: a copy would not have it.
+func TestGuardOfUnitThatWaits(t *testing.T) {
+	t.Parallel()
+	for waits, refused := range map[time.Duration]bool{time.Second - 1: false, time.Second: true} {
+		clock := clocks.At(frozen{}.Now())
+		store := emptyInstallation(t)
+		guard := app.NewGuard(queuedStore{store, func() {
+			clock.Advance(waits)
+			require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
+				return tx.Installation().SetState(t.Context(), installation.State{ReadOnly: clock.Now()})
+			}))
+		}}, app.NewStateCache(store, clock))
+		err := guard.Update(t.Context(), func(ports.Tx) error { return nil })
+		assert.Equal(t, refused, errors.Is(err, installation.ErrReadOnly), waits)
+	}
+}

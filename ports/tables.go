@@ -91,6 +91,9 @@ var (
 type CopyStore interface {
 	// Version is that of the schema, which it also returns with ErrIncomplete.
 	Version(ctx context.Context) (int64, error)
+	// ChangingSince returns when the oldest transaction that is under way began; zero: there is
+	// none. On SQLite it waits for the end of a change instead.
+	ChangingSince(ctx context.Context) (time.Time, error)
 	// ReadTables runs fn on one consistent snapshot.
 	ReadTables(ctx context.Context, fn func(Tables, Tx) error) error
 	// WriteTables runs fn, once, as a unit of work: all of it is kept when fn returns nil, and

@@ -38,8 +38,8 @@ type tempFile struct {
 }
 
 func newTempFile(path string) (*tempFile, error) {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(ErrExists.With("%s exists already", path), err)
+	if _, err := os.Lstat(path); err == nil {
+		return nil, ErrExists.With("%s exists already", path)
 	}
 	folder := filepath.Dir(path)
 	file, err := os.CreateTemp(folder, "."+filepath.Base(path)+".partial-*") // Its mode is 0600.
@@ -61,19 +61,37 @@ func (d *tempFile) discard() {
 	_ = os.Remove(d.file.Name())
 }
 
-// publish syncs the file to disk, and then links it under its final name.
+// publish syncs the file to disk, and then gives it its final name.
 func (d *tempFile) publish() error {
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a rename, a link never replaces a file.
+	if err := d.name(os.Link); err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(d.path))
+	if folder, err := os.Open(filepath.Dir(d.path)); err == nil { // Some file systems cannot sync a folder.
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
+	return nil
+}
+
+// name gives the file its final name. A link never replaces a file. A file system without links
+// gets an empty file of that name first, which the rename replaces.
+func (d *tempFile) name(link func(from, to string) error) error {
+	err := link(d.file.Name(), d.path)
+	if err == nil {
+		return nil
+	}
+	empty, creating := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if creating != nil { // Somebody has made the file, or the folder is not writable.
+		return errors.Join(err, creating)
+	}
+	err = errors.Join(empty.Close(), os.Rename(d.file.Name(), d.path))
 	if err != nil {
-		return err
+		err = errors.Join(err, os.Remove(d.path))
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return err
 }
 
 // WriteFile writes a small file, such as a key.

@@ -64,6 +64,6 @@ func (t tx) addChannelHours(ctx context.Context, ends []recordedOutcome, now tim
 
 // purgeChannelHours deletes hourly statistics of channels after their retention, including those of
 // deleted channels.
-func (t tx) purgeChannelHours(ctx context.Context, limit int) (int, error) {
-	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", statistics.ChannelRetention, limit)
+func (t tx) purgeChannelHours(ctx context.Context, now time.Time, limit int) (int, error) {
+	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", now.Add(-statistics.ChannelRetention), limit)
 }

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -10,7 +11,11 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/databases"
 )
@@ -103,4 +108,48 @@ func TestLeasesUseServerClock(t *testing.T) {
 			assert.True(t, w.Skewed())
 		}
 	}
+}
+
+// TestPurgeUsesServerClock is about a machine whose clock is years ahead: it deletes nothing that
+// is still needed.
+func TestPurgeUsesServerClock(t *testing.T) {
+	t.Parallel()
+	url := databases.Postgres(t)
+	right, ahead := instance(t, url, wall{}), wrong(1_000*24*time.Hour)
+	p := newPost(t, right)
+	occurrence := p.trigger(t, nil, nil)
+	_, err := right.Queue().Expand(t.Context(), 10)
+	require.NoError(t, err)
+	now := time.Now()
+	exec(t, right, "UPDATE deliveries SET state = 3, turn = NULL")
+	exec(t, right, "UPDATE occurrences SET created_at = now()")
+	job := imports.NewJob(p.channel.Organization, "a.csv", "", orgs.Group{}, audit.Actor{}, now)
+	require.NoError(t, right.Update(t.Context(), func(tx ports.Tx) error {
+		asked := requests.Request{Key: p.key.ID, IdempotencyKey: "w"}
+		_, err := tx.Imports().Create(t.Context(), job)
+		_, _, err2 := tx.Requests().Begin(t.Context(), asked, now)
+		return errors.Join(err, err2, tx.Requests().Finish(t.Context(), asked, requests.Answer{Status: 200, Body: []byte("{}")}),
+			tx.Audit().Record(t.Context(), audit.Entry{Organization: p.channel.Organization, At: now, Action: audit.LogExported, Object: "a"}))
+	}))
+
+	purge := func(c ports.Clock) int {
+		t.Helper()
+		before := func(age time.Duration) time.Time { return c.Now().Add(-age) }
+		gone, err := instance(t, url, c).Queue().Purge(t.Context(),
+			deliveries.Expiry{Requests: before(requests.Lifetime), Entries: before(400 * 24 * time.Hour), Occurrences: before(90 * 24 * time.Hour)}, 100)
+		require.NoError(t, err)
+		return gone
+	}
+	purge(wall{}) // the statistics of the occurrence, which was created long ago
+	assert.Zero(t, purge(ahead))
+	require.NoError(t, instance(t, url, ahead).View(t.Context(), func(tx ports.Tx) error {
+		_, err := tx.Deliveries().Occurrence(t.Context(), p.app, occurrence.ID)
+		require.NoError(t, err)
+		idle, err := tx.Imports().Idle(t.Context(), imports.Uploading, ahead.Now().Add(-15*time.Minute), 10)
+		assert.Empty(t, idle, "another instance receives the file")
+		return err
+	}))
+	assert.Zero(t, purge(wall{}))
+	exec(t, right, "UPDATE requests SET created_at = now() - interval '25 hours'")
+	assert.Equal(t, 1, purge(ahead))
 }

@@ -28,6 +28,30 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	return version, errors.Join(err, ready)
 }
 
+// ChangingSince returns when the oldest transaction of another session of Postgres began; zero:
+// there is none. The server does not show whether it will change anything. On SQLite ChangingSince
+// waits for the end of a change instead, because there is only one at a time.
+func (s *Store) ChangingSince(ctx context.Context) (began time.Time, err error) {
+	err = s.call(func() error {
+		if s.engine.dialect() != onPostgres {
+			return s.engine.work(ctx, func(tx) error { return nil })
+		}
+		return s.engine.view(ctx, func(t tx) error {
+			ahead, err := t.skew(ctx)
+			if err != nil {
+				return err
+			}
+			err = t.db(ctx).Raw(`SELECT xact_start FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+				AND pid <> pg_backend_pid() AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1`).Scan(&began).Error
+			if !began.IsZero() {
+				began = began.Add(ahead)
+			}
+			return err
+		})
+	})
+	return began, err
+}
+
 // ReadTables runs fn on one consistent snapshot.
 func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -59,5 +60,42 @@ func TestToolTablesAreExcluded(t *testing.T) {
 		for _, f := range all {
 			assert.Empty(t, f.Wrong, f.Check)
 		}
+	})
+}
+
+// TestChangingSince is about a copy that must not miss a change that is under way: on Postgres it
+// is seen, and on SQLite it is waited for.
+func TestChangingSince(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s, other := open(t, url), open(t, url)
+		before := time.Now().Add(-time.Minute)
+		begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- other.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Orgs().List(t.Context(), 0, 1)
+				close(begun)
+				<-end
+				return err
+			})
+		}()
+		<-begun
+		changingSince := func() time.Time {
+			since, err := s.ChangingSince(t.Context())
+			assert.NoError(t, err)
+			return since
+		}
+		if strings.HasPrefix(url, "postgres") {
+			assert.WithinRange(t, changingSince(), before, time.Now())
+			close(end)
+			require.NoError(t, <-ended)
+		} else {
+			waited := make(chan time.Time)
+			go func() { waited <- changingSince() }()
+			close(end)
+			require.NoError(t, <-ended)
+			assert.Zero(t, <-waited)
+		}
+		assert.Zero(t, changingSince())
 	})
 }

@@ -166,7 +166,11 @@ func (r importRepo) Next(ctx context.Context, now time.Time) (imports.Job, error
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
-	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, stamp(since)).Order("touched_at, id").Limit(limit), importRow.job)
+	ahead, err := r.skewSeconds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, stamp(since.Add(-ahead))).Order("touched_at, id").Limit(limit), importRow.job)
 }
 
 func (r importRepo) WithLeftoverFile(ctx context.Context, limit int) ([]imports.Job, error) {

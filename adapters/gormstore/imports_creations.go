@@ -69,8 +69,12 @@ func (r importRepo) ForgetCreations(ctx context.Context, id imports.ID, limit in
 }
 
 func (r importRepo) WithExpiredCreations(ctx context.Context, before time.Time, limit int) ([]imports.Job, error) {
+	ahead, err := r.skewSeconds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return decodeAll(r.db(ctx).Where(`id IN (SELECT c.import_id FROM import_creations c JOIN imports i ON i.id = c.import_id
-		WHERE c.started_at < ? AND i.state <> ? ORDER BY c.started_at, c.import_id LIMIT ?)`, stamp(before), imports.Undoing, limit).Order("id"), importRow.job)
+		WHERE c.started_at < ? AND i.state <> ? ORDER BY c.started_at, c.import_id LIMIT ?)`, stamp(before.Add(-ahead)), imports.Undoing, limit).Order("id"), importRow.job)
 }
 
 func (r importRepo) Follower(ctx context.Context, j imports.Job) (imports.Job, error) {

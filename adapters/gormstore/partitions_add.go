@@ -145,7 +145,7 @@ func (e *postgresEngine) prepareBound(ctx context.Context, last partition, oldBe
 	if err != nil || first.ID == 0 || now.Sub(first.CreatedAt) < now.Sub(oldBefore)/spanParts {
 		return bound, err
 	}
-	_, ahead, err := e.occurrencesAhead(ctx, first.ID)
+	_, ahead, err := e.occurrencesAhead(ctx, last, first.ID)
 	if err != nil {
 		return bound, err
 	}
@@ -170,14 +170,15 @@ func (e *postgresEngine) prepareBound(ctx context.Context, last partition, oldBe
 	return bound, err
 }
 
-// occurrencesAhead returns the newest occurrence, and how many more the last partition takes: an
-// eighth of those that it has, and at least those of an hour at the present rate. To find the rate
-// it goes back from the newest one in steps that double, to one that is older than a minute, so it
-// may return twice as many.
-func (e *postgresEngine) occurrencesAhead(ctx context.Context, first int64) (newest, ahead int64, err error) {
+// occurrencesAhead returns the newest occurrence, and how many more a last partition takes: an
+// eighth of those that it has, and at least those of an hour at the present rate. It has at most as
+// many as rows: a copied organization leaves a large gap between ids. To find the rate
+// occurrencesAhead goes back from the newest one in steps that double, to one that is older than a
+// minute, so it may return twice as many.
+func (e *postgresEngine) occurrencesAhead(ctx context.Context, p partition, first int64) (newest, ahead int64, err error) {
 	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		last, err := t.lastOccurrence(ctx, noBound)
-		newest, ahead = last.ID, max(minOccurrencesAhead, (last.ID-first)/aheadParts)
+		newest, ahead = last.ID, max(minOccurrencesAhead, min(last.ID-first, p.Rows)/aheadParts)
 		for since := e.now().Add(-rateTime); err == nil && last.ID != 0; ahead *= 2 {
 			last, err = t.lastOccurrence(ctx, newest-ahead/int64(aheadTime/rateTime))
 			if last.CreatedAt.Before(since) {
@@ -203,7 +204,7 @@ func (e *postgresEngine) warnOfBound(ctx context.Context, last partition, bound 
 	if err != nil {
 		return err
 	}
-	newest, ahead, err := e.occurrencesAhead(ctx, first.ID)
+	newest, ahead, err := e.occurrencesAhead(ctx, last, first.ID)
 	if left := bound.Until - 1 - newest; err == nil && left < ahead/4 {
 		log.WarnContext(ctx, "new occurrences will soon wait for a partition of deliveries",
 			slog.Int64("from_occurrence", bound.Until), slog.Int64("left", max(0, left)))

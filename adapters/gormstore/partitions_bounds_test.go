@@ -195,6 +195,18 @@ func TestBoundSuffices(t *testing.T) {
 	}
 }
 
+// TestBoundAfterGap is about ids with a gap, which the copy of an organization leaves: the last
+// partition does not get a bound that it never reaches.
+func TestBoundAfterGap(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.send(t, 11)
+	a.setNextID(t, 1_000_000_000_000)
+	a.send(t, 1)
+	a.purge(t)
+	assert.Contains(t, a.partitions(t)[0], "TO ('1000000010000')")
+}
+
 // TestFewIDsLeft is about a prepared bound that occurrences reach before the partition has it.
 func TestFewIDsLeft(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"net/url"
@@ -143,7 +144,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the database URL is not a valid one for PostgreSQL") // it may contain a password
+		return nil, urlError(err)
 	}
 	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
 		config.MaxConns = int32(cmp.Or(connections, DefaultConnections))
@@ -159,6 +160,15 @@ func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 		return nil
 	}
 	return config, nil
+}
+
+// urlError says what is wrong with a URL, without the URL: it may contain a password. A file that
+// it names, such as that of sslrootcert, may be the fault.
+func urlError(err error) error {
+	if file, is := errors.AsType[*fs.PathError](err); is {
+		return fault.New(fault.Invalid, fmt.Sprintf("a file that the database URL names cannot be read: %s", file))
+	}
+	return fault.New(fault.Invalid, "the database URL is not a valid one for PostgreSQL")
 }
 
 // ping checks whether the server answers.

@@ -12,8 +12,18 @@ import (
 
 // Purge deletes the deliveries of the oldest occurrences first, and an occurrence when it has no
 // more deliveries. On Postgres most deliveries are dropped with their partition. An error of that
-// does not stop Purge from deleting other rows.
+// does not stop Purge from deleting other rows. The server's clock decides what is old: a machine
+// whose clock is ahead must not delete what is still needed.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
+	var ahead time.Duration
+	err = q.view(ctx, func(t tx) (err error) {
+		ahead, err = t.skewSeconds(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	old = old.Earlier(ahead)
 	below := int64(noBound)
 	if !old.Occurrences.IsZero() {
 		err := q.store.call(func() (err error) {
@@ -28,8 +38,8 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 		gone = 0
 		for _, part := range []func(most int) (int, error){
 			func(most int) (int, error) { return t.purgeRequests(ctx, old.Requests, most) },
-			func(most int) (int, error) { return t.purgeHours(ctx, most) },
-			func(most int) (int, error) { return t.purgeChannelHours(ctx, most) },
+			func(most int) (int, error) { return t.purgeHours(ctx, t.now().Add(-ahead), most) },
+			func(most int) (int, error) { return t.purgeChannelHours(ctx, t.now().Add(-ahead), most) },
 			func(most int) (int, error) { return t.purgeFirst(ctx, "audit_entries", old.Entries, most) },
 			func(most int) (int, error) { return t.purgeFirst(ctx, "mailbox_messages", old.Occurrences, most) },
 		} {

@@ -264,13 +264,12 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 }
 
 // purgeHours deletes hourly statistics after their retention.
-func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
-	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", statistics.Retention, limit)
+func (t tx) purgeHours(ctx context.Context, now time.Time, limit int) (int, error) {
+	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", now.Add(-statistics.Retention), limit)
 }
 
-// purgeHourly deletes the rows of a table with this key whose hours are older than the retention
-// period.
-func (t tx) purgeHourly(ctx context.Context, table, key string, kept time.Duration, limit int) (int, error) {
+// purgeHourly deletes the rows of a table with this key whose hours are older than a time.
+func (t tx) purgeHourly(ctx context.Context, table, key string, before time.Time, limit int) (int, error) {
 	return affected(t.db(ctx).Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE hour < ? ORDER BY hour LIMIT ?)",
-		hourOf(t.now().Add(-kept)), limit))
+		hourOf(before), limit))
 }

@@ -45,8 +45,12 @@ func Copy(ctx context.Context, from, to ports.CopyStore, o Options) (done Summar
 		return done, err
 	}
 	c := &databaseCopy{to: to, options: o, last: map[string]int64{}, done: Summary{Taken: o.Now}}
+	changing, err := from.ChangingSince(ctx)
+	if err != nil {
+		return done, err
+	}
 	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		since, err := unchangedSince(ctx, source, tx, o.Now)
+		since, err := unchangedSince(ctx, source, tx, changing, o.Now)
 		if err == nil {
 			err = c.begin(ctx, since)
 		}
@@ -272,7 +276,9 @@ func checkStillReadOnly(ctx context.Context, from ports.CopyStore, since time.Ti
 }
 
 // unchangedSince returns when an installation became read-only, or ErrInUse if it may still change.
-func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
+// changing is the result of ChangingSince before this snapshot: a transaction that began before all
+// instances knew may commit after the snapshot.
+func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, changing, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {
 		return since, err
@@ -282,6 +288,9 @@ func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, now t
 	}
 	if now.Sub(state.ReadOnly) < Settled {
 		return since, ErrInUse.With("the source has been read-only for less than %s; repeat the command in a moment", Settled)
+	}
+	if !changing.IsZero() && !changing.After(state.ReadOnly.Add(Settled)) {
+		return since, ErrInUse.With("the source has a transaction that began before it was read-only, and may still change it; repeat the command in a moment")
 	}
 	sending, err := source.Sending(ctx)
 	if err == nil && sending > 0 {

@@ -59,6 +59,24 @@ func TestCopySourceInUse(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrNotEmpty)
 }
 
+// changing is a source with a transaction under way.
+type changing struct {
+	ports.CopyStore
+	since time.Time
+}
+
+func (c changing) ChangingSince(context.Context) (time.Time, error) { return c.since, nil }
+
+func TestCopySourceThatChanges(t *testing.T) {
+	t.Parallel()
+	known := noon.Add(backup.Settled)
+	_, err := copied(t.Context(), changing{readOnly(t, noon), known}, newStore(t))
+	require.ErrorIs(t, err, backup.ErrInUse)
+	require.ErrorContains(t, err, "a transaction that began before")
+	_, err = copied(t.Context(), changing{readOnly(t, noon), known.Add(1)}, newStore(t))
+	require.NoError(t, err)
+}
+
 // tampering changes rows on their way through a store.
 type tampering struct {
 	ports.CopyStore

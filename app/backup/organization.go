@@ -54,6 +54,10 @@ func CopyOrganization(ctx context.Context, from, to ports.CopyStore, slug string
 			return done, err
 		}
 	}
+	changing, err := from.ChangingSince(ctx)
+	if err != nil {
+		return done, err
+	}
 	var begun bool
 	err = to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
 		if begun {
@@ -73,7 +77,7 @@ func CopyOrganization(ctx context.Context, from, to ports.CopyStore, slug string
 		if err != nil {
 			return err
 		}
-		m := organizationCopy{to: target, dry: dry}
+		m := organizationCopy{to: target, dry: dry, changing: changing}
 		if err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
 			return m.fill(ctx, source, tx, slug, o)
 		}); err != nil {
@@ -111,9 +115,13 @@ func CountOrganization(ctx context.Context, from ports.CopyStore, slug string, o
 	if _, err := from.Version(ctx); err != nil {
 		return Summary{}, fmt.Errorf("the source: %w", err)
 	}
+	changing, err := from.ChangingSince(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
 	var m organizationCopy
-	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		m = organizationCopy{dry: true}
+	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
+		m = organizationCopy{dry: true, changing: changing}
 		return m.read(ctx, source, tx, slug, o)
 	})
 	if err == nil {
@@ -126,7 +134,7 @@ func CountOrganization(ctx context.Context, from ports.CopyStore, slug string, o
 // copy. An instance of the destination may not know yet that it must not send.
 func holdUnused(ctx context.Context, from, to ports.CopyStore, slug string, now time.Time) error {
 	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		_, err := heldSince(ctx, source, tx, now)
+		_, err := heldSince(ctx, source, tx, time.Time{}, now)
 		if err == nil {
 			_, _, err = source.Organization(ctx, slug)
 		}
@@ -173,7 +181,7 @@ func settled(state installation.State, now time.Time) error {
 
 // heldSince is unchangedSince for a source that must be held, too: it returns ErrNotHeld if it is
 // not.
-func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
+func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, changing, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err == nil && state.Held.IsZero() {
 		err = ErrNotHeld.With("the source %s", ErrNotHeld.Error())
@@ -181,7 +189,7 @@ func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.T
 	if err != nil {
 		return since, err
 	}
-	return unchangedSince(ctx, source, tx, now)
+	return unchangedSince(ctx, source, tx, changing, now)
 }
 
 // organizationCopy is the copy of one organization under way.
@@ -189,6 +197,7 @@ type organizationCopy struct {
 	to           ports.Tables // nil: there is no schema yet
 	dry          bool
 	organization int64
+	changing     time.Time // since when the source has had a transaction; zero: it has none
 	since        time.Time // when the source became read-only
 	tables       []TableSummary
 	taken        []string // usernames that other users have in the destination
@@ -215,7 +224,7 @@ func (c *organizationCopy) fill(ctx context.Context, source ports.Tables, tx por
 // read reads the rows of an organization, and adds them to the destination, if there is one.
 func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
 	var err error
-	if c.since, err = heldSince(ctx, source, tx, o.Now); err != nil {
+	if c.since, err = heldSince(ctx, source, tx, c.changing, o.Now); err != nil {
 		return err
 	}
 	part, organization, err := source.Organization(ctx, slug)

@@ -124,7 +124,8 @@ const MaybeAcceptedFor = time.Minute
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
 
-// Expiry says what is old: of each kind the rows before its time. The zero time makes nothing old.
+// Expiry says what is old, by the clock of this machine: of each kind the rows before its time. The
+// zero time makes nothing old.
 type Expiry struct {
 	Requests time.Time // idempotency keys
 	Entries  time.Time // of the audit log
@@ -132,6 +133,16 @@ type Expiry struct {
 	// deliveries, each after its deliveries. The age of an occurrence counts from its cancellation,
 	// else from the time when it was to be sent.
 	Occurrences time.Time
+}
+
+// Earlier returns the expiry with all times earlier by d, except zero times.
+func (e Expiry) Earlier(d time.Duration) Expiry {
+	for _, t := range []*time.Time{&e.Requests, &e.Entries, &e.Occurrences} {
+		if !t.IsZero() {
+			*t = t.Add(-d)
+		}
+	}
+	return e
 }
 
 // Expansion is one step of an expansion.
