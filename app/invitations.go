@@ -19,7 +19,8 @@ type InvitationReport struct {
 	Organization orgs.Organization // that invites
 	Joins        bool              // the viewer is signed in as the user and can accept with their account
 	Opens        bool              // their account opens the organization already
-	NewPassword  bool              // another organization set their password: they must choose another one
+	NewPassword  bool              // another organization's link opened the account: they must choose a new password
+	Passwordless bool              // the account has no password
 }
 
 // ShowInvitation returns what a token's link shows to a user who may be signed in;
@@ -37,7 +38,7 @@ func (o *Operators) ShowInvitation(ctx context.Context, token string, v operator
 		w.Joins = true
 		w.Opens = slices.ContainsFunc(v.Organizations, func(p operators.OrganizationAccess) bool { return p.Organization.ID == i.Access.Organization.ID })
 		account, err := tx.Operators().Account(ctx, v.Account)
-		w.NewPassword = i.NeedsNewPassword(account.Account)
+		w.NewPassword, w.Passwordless = i.NeedsNewPassword(account.Account), account.Hash == ""
 		return w, err
 	})
 }
@@ -89,8 +90,9 @@ func (o *Operators) reset(ctx context.Context, tx ports.Tx, by audit.Actor, id o
 }
 
 // Join accepts an invitation with the account of a user who is signed in, so that one password
-// opens this organization and the earlier ones. If another organization set the password, they must
-// choose another one. The link ends, and so do all sessions of the account.
+// opens this organization and the earlier ones. If the link of another organization opened the
+// account, they must choose a new password, and its second factors are removed: people of the other
+// organization may have added them. The link ends, and so do all sessions of the account.
 // operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
 func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Principal, next *operators.Password) error {
 	var hash operators.Hash
@@ -118,6 +120,10 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 		if asked {
 			if hash == "" {
 				return operators.ErrNewPasswordRequired
+			}
+			by.Name = i.User.Username
+			if err := o.reset(ctx, tx, by, account.ID); err != nil {
+				return err
 			}
 			account.Organization = i.Origin()
 			account = account.WithPassword(hash, o.clock.Now())

@@ -118,6 +118,7 @@ type Console struct {
 	siteAttempts    *throttle.Throttle[netip.Prefix] // to sign in, of sites
 	passkeyRequests *throttle.Throttle[netip.Prefix] // for passkeys before signing in
 	signOnVisits    *throttle.Throttle[netip.Prefix] // redirects to the provider of single sign-on and back
+	logouts         *throttle.Throttle[netip.Prefix] // requests of the provider to end sessions
 	invitationMails *throttle.Throttle[string]       // mailed invitations of an organization
 	memberMails     *throttle.Throttle[users.MemberID]
 	cursors         cursors
@@ -152,6 +153,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		cursors: sealed, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:          http.NewCrossOriginProtection(),
 		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),
+		logouts:         throttle.NewBurst[netip.Prefix](logoutRate, logoutBurst, maxThrottledClients, clock.Now),
 		attempts:        throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, maxThrottledClients, clock.Now),
 		siteAttempts:    throttle.NewBurst[netip.Prefix](siteNetworks/signInInterval.Seconds(), siteNetworks*signInBurst, maxThrottledClients, clock.Now),
 		passkeyRequests: throttle.NewBurst[netip.Prefix](1/passkeyInterval.Seconds(), passkeyBurst, maxThrottledClients, clock.Now),

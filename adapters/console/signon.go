@@ -29,6 +29,13 @@ const (
 	signOnRate  = 2
 )
 
+// The rate limit of the provider's requests to end sessions, for one network. A provider may end
+// the sessions of a whole organization at once, and shares its network with browsers.
+const (
+	logoutBurst = 1_000
+	logoutRate  = 20
+)
+
 // throttleSignOn limits redirects to the provider and back.
 func (c call) throttleSignOn() error {
 	if wait := c.console.signOnVisits.Take(c.client()); wait > 0 {
@@ -117,8 +124,8 @@ func (c call) signOutAtProvider() error {
 // logOutByProvider ends sessions at the provider's request (OpenID Connect Back-Channel Logout
 // 1.0).
 func (c call) logOutByProvider() error {
-	if err := c.throttleSignOn(); err != nil {
-		return err
+	if wait := c.console.logouts.Take(c.client()); wait > 0 {
+		return web.TooMany("too many requests to end sessions come from your network", max(wait, time.Second))
 	}
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	by := audit.Actor{Address: c.address(), Via: audit.Console}

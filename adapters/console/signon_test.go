@@ -212,6 +212,29 @@ func TestUnavailableProvider(t *testing.T) {
 	f.nobody().signIn(f.operator("eva", users.RoleViewer).User.Username, password).is(t, http.StatusSeeOther)
 }
 
+// TestLogoutsAreLimitedApart is about a provider in a network of many browsers: their sign-ins do
+// not keep it from ending sessions, which have a limit of their own.
+func TestLogoutsAreLimitedApart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.provided(operators.Policy{})
+	p.Person["sub"] = "s-1"
+	b := f.nobody()
+	b.signOn(p, "/console/sign-in/sso/").is(t, http.StatusSeeOther)
+	browsers, status := f.nobody(), 0
+	for n := 0; status != http.StatusTooManyRequests; n++ {
+		require.Less(t, n, 100)
+		status = browsers.get("/console/sign-in/sso/").StatusCode
+	}
+	machine := f.nobody()
+	logOut := func(token string) int { return machine.submit("/console/sign-in/sso/logout/", "logout_token", token).StatusCode }
+	assert.Equal(t, http.StatusOK, logOut(p.LogoutToken(idp.Claims{"sub": "s-1"})))
+	assert.False(t, b.signedIn())
+	for n := 0; logOut("x") != http.StatusTooManyRequests; n++ {
+		require.Less(t, n, 1_100)
+	}
+}
+
 func TestNoProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

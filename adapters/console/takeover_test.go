@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/test/passkeys"
 )
 
 // These tests are about administrators of acme who are after what other organizations of the
@@ -37,6 +38,14 @@ func (f *fixture) signedInAs(username, word string) *browser {
 	b.remote = "198.51.100.7:1"
 	f.clock.Advance(signInPause)
 	b.signIn(username, word).is(f.T, http.StatusSeeOther)
+	return b
+}
+
+// signedInByKey returns a browser in which a user has signed in with a passkey.
+func (f *fixture) signedInByKey(k *passkeys.Authenticator) *browser {
+	f.Helper()
+	b := f.nobody()
+	b.post("/console/sign-in/passkey/", "passkey", b.show(k, "/console/sign-in/passkey/ask/")).is(f.T, http.StatusSeeOther)
 	return b
 }
 
@@ -113,6 +122,33 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		assert.False(t, attacker.signedIn(), "everywhere")
 		f.signedInAs("bob", bobs).sees("acme", "globex")
 		f.nobody().signIn("bob", theirs).is(t, http.StatusUnauthorized)
+	})
+	t.Run("FactorsOfTheOthersEnd", func(t *testing.T) {
+		t.Parallel()
+		f, _, gil, bob, _, there := prepared(t)
+		planted := key()
+		bob.make(planted, passkeysPath+"confirm/", "planted").is(t, http.StatusOK)
+		bob = f.signedInByKey(planted)
+		link := f.invitedTo("globex", gil, there)
+		assert.Contains(t, bob.get(link).text(), "Passkeys and the app of the account are removed")
+		bob.post(link, "password", bobs, "again", bobs).is(t, http.StatusSeeOther)
+		f.signedInAs("bob", bobs).sees("acme", "globex")
+		stranger := f.nobody()
+		stranger.post("/console/sign-in/passkey/", "passkey", stranger.show(planted, "/console/sign-in/passkey/ask/")).is(t, http.StatusUnauthorized)
+	})
+	t.Run("AccountWithAPasskeyAlone", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		m, there := f.person("acme", "bob", users.RoleViewer, false), f.person("globex", "bob", users.RoleViewer, false)
+		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.administrator("globex", "gil"))
+		planted := key()
+		f.nobody().join(planted, f.invited(eva, m)).is(t, http.StatusSeeOther)
+		bob := f.signedInByKey(planted)
+		link := f.invitedTo("globex", gil, there)
+		assert.Contains(t, bob.get(link).text(), "so you need a password")
+		bob.post(link).is(t, http.StatusBadRequest)
+		bob.post(link, "password", bobs, "again", bobs).is(t, http.StatusSeeOther)
+		f.signedInAs("bob", bobs).sees("acme", "globex")
 	})
 	t.Run("LinkOpensOnlyItsOrganization", func(t *testing.T) {
 		t.Parallel()

@@ -89,10 +89,11 @@ func (i Invited) Origin() orgs.ID {
 	return i.Access.Organization.ID
 }
 
-// NeedsNewPassword reports whether a signed-in user must choose another password before their
-// account opens the organization: another organization set it, whose operators may know it.
+// NeedsNewPassword reports whether a signed-in user must choose a new password before their account
+// opens the organization: it was opened by the link of another organization, whose operators may
+// know its password, or have a passkey of it.
 func (i Invited) NeedsNewPassword(a Account) bool {
-	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Access.Organization.ID
+	return !a.SingleSignOnOnly() && a.Organization != 0 && a.Organization != i.Access.Organization.ID
 }
 
 // InvitationRepository keeps invitations.

@@ -71,7 +71,8 @@ func TestNeedsNewPassword(t *testing.T) {
 		"NobodysPassword": {operators.Account{Hash: "h"}, false},
 		"AcmesOwn":        {operators.Account{Hash: "h", Organization: acme}, false},
 		"AnotherOnes":     {operators.Account{Hash: "h", Organization: globex}, true},
-		"NoPassword":      {operators.Account{Organization: globex}, false},
+		"AnotherOnesKey":  {operators.Account{Organization: globex}, true},
+		"SingleSignOn":    {operators.Account{Organization: globex, Linked: true}, false},
 	} {
 		for _, installation := range []bool{true, false} {
 			i.Installation = installation
