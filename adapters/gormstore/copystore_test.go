@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // A copy of an installation needs to know whether outcomes of messages will still be recorded.
@@ -98,4 +100,33 @@ func TestChangingSince(t *testing.T) {
 		}
 		assert.Zero(t, changingSince())
 	})
+}
+
+// TestSilentCopy is about a database that stops answering while a backup reads it: here another
+// session keeps a table locked. The slow reader of a row counts no silence.
+func TestSilentCopy(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.Postgres(t))
+	newPost(t, s)
+	require.NoError(t, s.SetMaxSilence(t.Context(), time.Second))
+	read := func(do func([]any) error) error {
+		return s.ReadTables(t.Context(), func(all ports.Tables, _ ports.Tx) error {
+			is := func(of ports.Table) bool { return of.Name == "members" }
+			return all.Read(t.Context(), all.Tables()[slices.IndexFunc(all.Tables(), is)], nil, do)
+		})
+	}
+	rows := 0
+	require.NoError(t, read(func([]any) error {
+		if rows++; rows == 1 {
+			<-time.After(1100 * time.Millisecond)
+		}
+		return nil
+	}))
+	assert.Positive(t, rows)
+	conn := planning(t, s)
+	for _, statement := range []string{"BEGIN", "LOCK TABLE members IN ACCESS EXCLUSIVE MODE"} {
+		_, err := conn.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	assert.ErrorContains(t, read(func([]any) error { return nil }), "read members: the database sent no row for too long")
 }

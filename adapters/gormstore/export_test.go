@@ -31,6 +31,14 @@ const (
 // DividePartitionsAt sets the number of rows from which a partition of deliveries is large.
 func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).partitionRows = rows }
 
+// SetMaxSilence sets how long the database may take for the next row of a copy.
+func (s *Store) SetMaxSilence(ctx context.Context, d time.Duration) error {
+	return s.ReadTables(ctx, func(ports.Tables, ports.Tx) error {
+		s.schema.Load().Silence = d
+		return nil
+	})
+}
+
 // AwaitUpkeep waits for the work on partitions that runs.
 func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).maintenance.running.Wait() }
 

@@ -29,8 +29,18 @@ var uncopiedTables = []string{"goose_db_version", "workers", "channel_troubles",
 // maxParameters is the maximum number of parameters of one statement: SQLite's limit.
 const maxParameters = 32_000
 
+// MaxSilence is how long a database may take for the next row. Reading all rows has no other
+// deadline.
+const MaxSilence = 20 * time.Minute
+
+// errSilent means that a database took longer than that.
+var errSilent = errors.New("the database sent no row for too long")
+
 // Rows are the rows of a database.
 type Rows struct {
+	// Silence is how long the database may take for the next row: MaxSilence, except in tests.
+	Silence time.Duration
+
 	conn       Conn
 	postgres   bool
 	tables     []ports.Table
@@ -47,7 +57,7 @@ type reference struct {
 
 // Of returns the rows of a database.
 func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
-	r := &Rows{conn: conn, postgres: postgres}
+	r := &Rows{Silence: MaxSilence, conn: conn, postgres: postgres}
 	if err := r.describe(ctx); err != nil {
 		return nil, fmt.Errorf("describe the tables: %w", err)
 	}
@@ -59,7 +69,7 @@ func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
 
 // On returns the rows in another unit of work, without reading the schema again.
 func (r *Rows) On(conn Conn) *Rows {
-	return &Rows{conn: conn, postgres: r.postgres, tables: r.tables, references: r.references}
+	return &Rows{Silence: r.Silence, conn: conn, postgres: r.postgres, tables: r.tables, references: r.references}
 }
 
 // Tables returns the tables, each after those that it refers to.
@@ -165,8 +175,16 @@ func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []
 // selected is the beginning of a query for the rows t of a table.
 func selected(t ports.Table) string { return "SELECT t." + strings.Join(columnsOf(t), ", t.") }
 
-// read runs a query for rows of a table.
+// read runs a query for rows of a table. It fails when the database is silent for too long.
 func (r *Rows) read(ctx context.Context, t ports.Table, query string, args []any, do func(row []any) error) (err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	patience := time.AfterFunc(r.Silence, func() { stop(errSilent) })
+	defer func() {
+		if patience.Stop(); err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			err = fmt.Errorf("read %s: %w", t.Name, errSilent)
+		}
+	}()
 	found, err := r.conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", t.Name, err)
@@ -174,6 +192,7 @@ func (r *Rows) read(ctx context.Context, t ports.Table, query string, args []any
 	defer func() { err = errors.Join(err, found.Close()) }()
 	into := make([]any, len(t.Columns))
 	for found.Next() {
+		patience.Stop()
 		row := make([]any, len(t.Columns))
 		for i := range row {
 			into[i] = &row[i]
@@ -192,6 +211,7 @@ func (r *Rows) read(ctx context.Context, t ports.Table, query string, args []any
 		if err := do(row); err != nil {
 			return err
 		}
+		patience.Reset(r.Silence)
 	}
 	return found.Err()
 }
