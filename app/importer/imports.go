@@ -17,11 +17,13 @@ import (
 )
 
 // chunkRows is how many rows are one unit of work: large enough that the database works in sets,
-// small enough that others can write in between. writers is how many chunks are written at a time.
-// In a database that allows only one writer, the second chunk waits for the first.
+// small enough that others can write in between. chunkBytes bounds the memory of large rows. writers
+// is how many chunks are written at a time. In a database that allows only one writer, the second
+// chunk waits for the first.
 const (
-	chunkRows = 2_000
-	writers   = 2
+	chunkRows  = 2_000
+	chunkBytes = 8 << 20
+	writers    = 2
 )
 
 // Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): the same

@@ -334,6 +334,36 @@ func TestImportDryRunCounts(t *testing.T) {
 	assert.Equal(t, done, doneDiary.progress[len(doneDiary.progress)-1])
 }
 
+// TestImportChunksAreBoundedInBytes checks that few large rows fill a chunk, too.
+func TestImportChunksAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	const rows = 90
+	long, fields, values := strings.Repeat("x", 100<<10), "", strings.Repeat(",1", metadata.MaxValues)
+	for n := range metadata.MaxValues {
+		fields += fmt.Sprintf(",custom__%d", n)
+	}
+	for name, c := range map[string]struct {
+		header, row string
+		want        imports.Report
+	}{
+		"LongRows":         {"email,x", "user%d@example.org," + long, imports.Report{Created: rows}},
+		"LongRejectedRows": {"email,x", "user%d," + long, imports.Report{Rejected: rows}},
+		"RowsOfManyFields": {"email" + fields, "user%d@example.org" + values, imports.Report{Created: rows}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var file strings.Builder
+			file.WriteString(c.header + "\n")
+			for n := range rows {
+				fmt.Fprintf(&file, c.row+"\n", n)
+			}
+			report, d := runImport(t, installation(t), importer.Import{DryRun: true}, file.String())
+			assert.Equal(t, c.want, report)
+			assert.Greater(t, len(d.progress), 1, "chunks")
+		})
+	}
+}
+
 // asked is a unit of work that ends at the look-up of the users of an enrollment.
 type asked struct {
 	ports.Tx

@@ -29,6 +29,29 @@ type chunk struct {
 	rows        []imports.Row // of the enrollments
 	rejected    []*imports.RowError
 	duplicates  int
+	bytes       int // of memory that the rows take, estimated
+}
+
+// Estimates of the memory of a row: of its parts that all rows have, and of a value of its metadata
+// with its place in a map. The text is counted twice, because cells may be copies of it.
+const (
+	rowBytes   = 512
+	fieldBytes = 128
+)
+
+func (c *chunk) add(row imports.Row, e users.Enrollment) {
+	c.enrollments = append(c.enrollments, e)
+	c.rows = append(c.rows, row)
+	c.bytes += rowBytes + 2*len(row.Text) + fieldBytes*len(e.CustomFields)
+}
+
+func (c *chunk) reject(wrong *imports.RowError) {
+	c.rejected = append(c.rejected, wrong)
+	c.bytes += rowBytes + 2*len(wrong.Text)
+}
+
+func (c *chunk) full() bool {
+	return max(len(c.enrollments), len(c.rejected), c.duplicates) >= chunkRows || c.bytes >= chunkBytes
 }
 
 // size returns how many rows of the file a chunk has.
@@ -134,17 +157,16 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 		case n < p.from:
 			return checkContext(ctx, n)
 		case wrong != nil:
-			c.rejected = append(c.rejected, wrong)
+			c.reject(wrong)
 		case p.duplicate.has(n):
 			c.duplicates++
 		default:
-			c.enrollments = append(c.enrollments, e)
-			c.rows = append(c.rows, row)
+			c.add(row, e)
 		}
-		if len(c.enrollments) < chunkRows && len(c.rejected) < chunkRows && c.duplicates < chunkRows {
-			return nil
+		if c.full() {
+			return send()
 		}
-		return send()
+		return nil
 	})
 	if err != nil {
 		return err
@@ -152,7 +174,8 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	return send()
 }
 
-// eachRow calls visit for every row of a file, counted from 0, with its enrollment or its error.
+// eachRow calls visit for every row of a file, counted from 0, with its enrollment or its error. The
+// row has no cells any more: they may take many times as much memory as its text.
 func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error) (imports.Header, error) {
 	file, err := open()
 	if err != nil {
@@ -178,6 +201,7 @@ func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.R
 			if e, err = header.Enrollment(row.Cells); err != nil {
 				wrong = row.Reject(imports.Reason(err))
 			}
+			row.Cells = nil
 		}
 		if err := visit(n, row, e, wrong); err != nil {
 			return header, err

@@ -11,6 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
+// MaxColumns is how many columns a file may have: more than a member may have values of metadata.
+const MaxColumns = 2_500
+
 // maxQuotedHeader is how many characters of a header an error quotes.
 const maxQuotedHeader = 80
 
@@ -98,6 +101,9 @@ func ParseHeader(text string) (Header, error) {
 	}
 	if best.columns == nil {
 		return Header{}, ErrNoEmail.With("the file has no email column; its first line is %q", shortened(text))
+	}
+	if len(best.columns) > MaxColumns {
+		return Header{}, fault.New(fault.Invalid, fmt.Sprintf("the file has %d columns: at most %d are allowed", len(best.columns), MaxColumns))
 	}
 	best.applyUsualNames()
 	seen := map[column]bool{}

@@ -110,6 +110,7 @@ func TestHeaderRefuses(t *testing.T) {
 		"NUL":                {"email\x00", imports.ErrNotText, "the file is not UTF-8 text (line 1)"},
 		"EmailTwice":         {"email,x,E-MAIL, Email ", nil, "the header names the column email twice"},
 		"CustomTwice":        {"email,custom__a,CUSTOM__a", nil, "the header names the column custom__a twice"},
+		"TooManyColumns":     {"email" + strings.Repeat(",", imports.MaxColumns), nil, "the file has 2501 columns: at most 2500 are allowed"},
 		"TooLongForAHeader":  {"email," + strings.Repeat("x", imports.MaxRow), imports.ErrNoEmail, "the file has no header: line 1: is longer than 128 KiB"},
 		"NoEndOfLineForever": {strings.Repeat("x", 1<<20), imports.ErrNoEmail, "the file has no header: line 1: is longer than 128 KiB"},
 	} {
@@ -123,6 +124,10 @@ func TestHeaderRefuses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("TheLargestNumberOfColumns", func(t *testing.T) {
+		t.Parallel()
+		header(t, "email"+strings.Repeat(",", imports.MaxColumns-1))
+	})
 	t.Run("KeysOfOtherCaseAreOtherColumns", func(t *testing.T) {
 		t.Parallel()
 		header(t, "email,custom__a,custom__A")
