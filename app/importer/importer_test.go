@@ -91,6 +91,23 @@ func TestImportJobSurvives(t *testing.T) {
 		assert.Equal(t, imports.Failed, job.State)
 		assert.Equal(t, "the service could not continue it; see its log", job.Reason)
 	})
+	t.Run("FailsAfterItHasKilledTooManyProcesses", func(t *testing.T) {
+		t.Parallel()
+		b := newFixture(t, 1<<20)
+		job := b.started(acme, "email\na@example.org\n")
+		for range imports.MaxFailures {
+			require.True(t, b.importer(func(s ports.Store) ports.Store { return &crashing{Store: s, err: away} }).WorkOnce(t.Context()))
+			b.clock.Advance(2 * lease)
+		}
+		require.True(t, b.importer(nil).WorkOnce(t.Context()))
+		job = b.show(acme, job.ID)
+		assert.Equal(t, imports.Failed, job.State)
+		assert.Equal(t, "the service could not continue it; see its log", job.Reason)
+		assert.Contains(t, b.log.String(), "its processes ended 10 times")
+		entries := b.recorded(acme)
+		assert.Contains(t, entries[len(entries)-1], "import.end")
+		assert.Empty(t, people(t, b.store, "acme"))
+	})
 }
 
 // unanswered is a store that loses the answer to the unit that writes.

@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -42,8 +43,12 @@ func (t watchedFile) Read(b []byte) (int, error) {
 	return t.ReadCloser.Read(b)
 }
 
-// do undoes the import; or it scans the file, writes the remaining rows, and finishes the job.
+// do undoes the import; or it scans the file, writes the remaining rows, and finishes the job. It
+// fails at once when too many processes ended while they ran the job.
 func (r *jobRun) do(ctx context.Context) error {
+	if r.job.Failures >= imports.MaxFailures {
+		return fmt.Errorf("its processes ended %d times without progress", r.job.Failures)
+	}
 	if r.job.State == imports.Undoing {
 		return r.undo(ctx)
 	}

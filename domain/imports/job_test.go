@@ -120,6 +120,22 @@ func TestJobMaxFailures(t *testing.T) {
 	assert.NotEmpty(t, j.Reason)
 }
 
+// TestJobThatNobodyGaveBack checks that the end of a lease counts as a failure, because the process
+// of the owner has probably been killed.
+func TestJobThatNobodyGaveBack(t *testing.T) {
+	t.Parallel()
+	j := jobIn(imports.Running)
+	later := j.Until
+	for n := range 3 {
+		j = j.Claim("you", later, time.Minute)
+		assert.Equal(t, n+1, j.Failures)
+		later = j.Until
+	}
+	assert.Zero(t, j.Advance(imports.Report{}, 0, later, time.Minute).Claim("me", later, time.Minute).Failures, "it got further in between")
+	assert.Equal(t, 3, j.Release(later).Claim("me", later.Add(time.Hour), time.Minute).Failures, "a restart is no failure")
+	assert.Equal(t, 4, j.Postpone(later, time.Second).Claim("me", later.Add(time.Hour), time.Minute).Failures, "a failure counts once")
+}
+
 func TestJobFileName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
