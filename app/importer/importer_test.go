@@ -147,6 +147,21 @@ func (c *crashing) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return c.Store.Update(ctx, fn)
 }
 
+// slowScan is a store that waits after it has read the first piece of a file.
+type slowScan struct {
+	ports.Store
+	views int
+	wait  func()
+}
+
+func (s *slowScan) View(ctx context.Context, fn func(ports.Tx) error) error {
+	err := s.Store.View(ctx, fn)
+	if s.views++; s.views == 2 { // The first one looks for a job.
+		s.wait()
+	}
+	return err
+}
+
 func TestImportJobIsFenced(t *testing.T) {
 	t.Parallel()
 	t.Run("CancelledCountsExactlyTheWrittenRows", func(t *testing.T) {
@@ -191,6 +206,23 @@ func TestImportJobIsFenced(t *testing.T) {
 		job = b.show(acme, job.ID)
 		assert.Equal(t, imports.Done, job.State)
 		assert.Equal(t, all, job.Counts)
+	})
+	t.Run("KeepsItsLeaseAfterALongScan", func(t *testing.T) {
+		t.Parallel()
+		b := newFixture(t, 1<<20)
+		job := b.started(acme, "email\na@example.org\n")
+		other, chunks := b.importer(nil), 0
+		i := b.importer(func(s ports.Store) ports.Store {
+			hooked := &hookedStore{Store: s, before: func(int) error {
+				chunks++
+				assert.False(t, other.WorkOnce(t.Context()), "the import has an owner")
+				return nil
+			}}
+			return &slowScan{Store: hooked, wait: func() { b.clock.Advance(2 * lease) }}
+		})
+		require.True(t, i.WorkOnce(t.Context()))
+		assert.Equal(t, 1, chunks)
+		assert.Equal(t, imports.Done, b.show(acme, job.ID).State)
 	})
 	t.Run("CancelledBeforeItIsStartedItWritesNothing", func(t *testing.T) {
 		t.Parallel()

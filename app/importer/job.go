@@ -62,7 +62,7 @@ func (r *jobRun) do(ctx context.Context) error {
 		return err
 	}
 	r.header = seen.header
-	if err := r.save(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
+	if err := r.save(ctx, r.job.Scan(seen.rows, r.clock.Now(), r.set.Lease), nil); err != nil {
 		return err
 	}
 	// One chunk at a time, because the progress of a job is one number, and so that others can

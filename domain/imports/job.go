@@ -173,8 +173,9 @@ func (j Job) Claim(owner string, now time.Time, lease time.Duration) Job {
 }
 
 // Scan records how many rows the file has; from now on rows are written.
-func (j Job) Scan(rows int, now time.Time) Job {
-	j.Rows, j.Pace, j.Touched = rows, Pace{Since: now, From: j.Done}, now
+func (j Job) Scan(rows int, now time.Time, lease time.Duration) Job {
+	j.Rows, j.Pace = rows, Pace{Since: now, From: j.Done}
+	j.Until, j.Touched = now.Add(lease), now
 	return j
 }
 

@@ -75,7 +75,7 @@ func TestJobMovesOnlyAlongItsStates(t *testing.T) {
 
 func TestJobStartsFromTheBeginning(t *testing.T) {
 	t.Parallel()
-	j := jobIn(imports.Checking).Scan(10, noon).Advance(imports.Report{Created: 7, Rejected: 3}, 3, noon, time.Minute).Finish(noon)
+	j := jobIn(imports.Checking).Scan(10, noon, time.Minute).Advance(imports.Report{Created: 7, Rejected: 3}, 3, noon, time.Minute).Finish(noon)
 	assert.Equal(t, imports.Report{Created: 7, Rejected: 3}, j.Checked)
 	j, err := j.Start(j.By, noon)
 	require.NoError(t, err)
@@ -91,7 +91,8 @@ func TestJobCountsItsRowsAndItsPace(t *testing.T) {
 	j = j.Advance(imports.Report{Created: 1000}, 0, noon, time.Minute).Release(noon)
 	j = j.Claim("you", noon.Add(time.Hour), time.Minute)
 	assert.Zero(t, j.Rate(), "while nobody worked at it, time did not count")
-	j = j.Scan(5000, noon.Add(time.Hour))
+	j = j.Scan(5000, noon.Add(time.Hour), time.Minute)
+	assert.Equal(t, noon.Add(time.Hour+time.Minute), j.Until, "the scan may have taken longer than the lease")
 	assert.Zero(t, j.Rate())
 	j = j.Advance(imports.Report{Created: 1, Enrolled: 2, Updated: 3, Unchanged: 4, Duplicates: 40, Rejected: 950}, 900, noon.Add(time.Hour+10*time.Second), time.Minute)
 	assert.Equal(t, 2000, j.Done)

@@ -88,7 +88,7 @@ func (w *world) importElsewhere(file string, rows int) *remoteImport {
 		if job, err = job.Complete(header.Header(), nil, 1<<20, now).Finish(now).Start(by, now); err != nil {
 			return err
 		}
-		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Scan(rows, now.Add(-time.Minute)))
+		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Scan(rows, now.Add(-time.Minute), time.Hour))
 		return err
 	}))
 	return e

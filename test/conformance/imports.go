@@ -233,7 +233,7 @@ func importCases() cases {
 			at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 			work := func(j imports.Job, seconds int) imports.Job { // and give it back
 				j = w.savedJob(t, j.Claim("me", at(seconds), time.Minute))
-				j = w.savedJob(t, j.Scan(10, at(seconds)))
+				j = w.savedJob(t, j.Scan(10, at(seconds), time.Minute))
 				return w.savedJob(t, j.Release(at(seconds+1)))
 			}
 			assert.Equal(t, mine[0].ID, w.waitingJob(t, at(1)))
