@@ -39,8 +39,9 @@ const (
 	// slots is how many jobs an importer runs at once, so that a large one does not keep the next
 	// organization waiting.
 	slots = 2
-	// turnLength is how long a job runs while another organization waits. Then that organization is
-	// next: the job continues later with the next row, after another scan of its file.
+	// turnLength is how long a job writes while another organization waits. Then that organization is
+	// next: the job continues later with the next row, after another scan of its file. The time of a
+	// scan does not count, so that a job advances in every turn, however large its file is.
 	turnLength = 30 * time.Second
 	// failurePause is how long a job waits after a failure that is not its own.
 	failurePause = 10 * time.Second

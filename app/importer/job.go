@@ -24,7 +24,7 @@ type jobRun struct {
 	org    orgs.Organization
 	header imports.Header
 	loop   *watchdog.Loop
-	began  time.Time // when this organization's turn began
+	began  time.Time // when this organization's turn began; a scan is not part of it
 	trace  string    // the traceparent of the work on the job
 }
 
@@ -61,8 +61,8 @@ func (r *jobRun) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.header = seen.header
-	if err := r.save(ctx, r.job.Scan(seen.rows, r.clock.Now(), r.set.Lease), nil); err != nil {
+	r.header, r.began = seen.header, r.clock.Now()
+	if err := r.save(ctx, r.job.Scan(seen.rows, r.began, r.set.Lease), nil); err != nil {
 		return err
 	}
 	// One chunk at a time, because the progress of a job is one number, and so that others can

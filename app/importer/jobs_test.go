@@ -296,6 +296,18 @@ func TestImportJob(t *testing.T) {
 		assert.Empty(t, b.log.String())
 	})
 
+	t.Run("BeginsItsTurnAfterTheScan", func(t *testing.T) {
+		t.Parallel()
+		b := newFixture(t, 1<<22)
+		large := b.started(acme, mixed(9_000))
+		b.uploaded(beta, "email\na@example.org\n")
+		i := b.importer(func(s ports.Store) ports.Store {
+			return &slowScan{Store: s, wait: func() { b.clock.Advance(importer.Turn) }}
+		})
+		require.True(t, i.WorkOnce(t.Context()))
+		assert.Equal(t, imports.Done, b.show(acme, large.ID).State, "the scan takes none of the time to write")
+	})
+
 	t.Run("RunsUntilItsContextEnds", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
