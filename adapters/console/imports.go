@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
 )
 
 const (
@@ -83,7 +84,7 @@ func (c call) uploadImport() error {
 
 // receiveImport converts a file to CSV in UTF-8 and starts its check.
 func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
-	ctx := c.Request().Context() // Not c.ctx: a large file takes longer.
+	ctx := ports.ForOrganization(c.Request().Context(), c.at().Organization) // Not c.ctx: a large file takes longer.
 	table, err := c.console.sheets.Open(ctx, c.at().Organization, file, c.FormValue("encoding"))
 	if err != nil {
 		return job, err

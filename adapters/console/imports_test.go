@@ -168,6 +168,28 @@ func (a answer) uploaded(t *testing.T) imports.ID {
 	return id
 }
 
+// charged is a store that records whose units of work it gets.
+type charged struct {
+	ports.Store
+	to map[string]bool
+}
+
+func (c charged) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	c.to[ports.OrganizationOf(ctx)] = true
+	return c.Store.Update(ctx, fn)
+}
+
+func TestUploadIsChargedToItsOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	to := map[string]bool{}
+	f.use.ImportJobs = importer.NewJobs(charged{f.store, to}, f.clock, maxImport, nil)
+	f.serve()
+	b := f.as(f.operator("ada", users.RoleOperator))
+	b.upload("/console/o/acme/imports/", b.token(), "people.csv", "email\na@example.org\n").uploaded(t)
+	assert.Equal(t, map[string]bool{"acme": true}, to)
+}
+
 func TestImportMembers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -140,7 +140,7 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	span.Number("tocsin.import", int64(job.ID))
 	span.Text("tocsin.import.state", string(job.State))
 	run := jobRun{Importer: i, job: job, org: org, loop: loop, began: i.clock.Now(), trace: span.Traceparent()}
-	err := run.do(working)
+	err := run.do(ports.ForOrganization(working, org.Slug)) // The lease must not wait behind its other calls.
 	span.End(err != nil && !errors.Is(err, errYield))
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause

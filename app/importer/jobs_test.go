@@ -165,6 +165,19 @@ func (b *fixture) pieces(id imports.ID) (n int, known bool) {
 	return n, known
 }
 
+// charged is a store that records whose units of work those that enroll users are.
+type charged struct {
+	ports.Store
+	to *[]string
+}
+
+func (c charged) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if _, does := enrolls(ctx, c.Store, fn); does {
+		*c.to = append(*c.to, ports.OrganizationOf(ctx))
+	}
+	return c.Store.Update(ctx, fn)
+}
+
 func TestImportJob(t *testing.T) {
 	t.Parallel()
 	t.Run("IsCheckedThenStartedThenDone", func(t *testing.T) {
@@ -294,6 +307,15 @@ func TestImportJob(t *testing.T) {
 		assert.Equal(t, imports.Done, done.State)
 		assert.Equal(t, done.Checked.Rows(), done.Counts.Rows(), "every row once")
 		assert.Empty(t, b.log.String())
+	})
+
+	t.Run("IsChargedToItsOrganization", func(t *testing.T) {
+		t.Parallel()
+		b := newFixture(t, 1<<20)
+		b.started(acme, "email\na@example.org\n")
+		var to []string
+		require.True(t, b.importer(func(s ports.Store) ports.Store { return charged{s, &to} }).WorkOnce(t.Context()))
+		assert.Equal(t, []string{"acme"}, to)
 	})
 
 	t.Run("BeginsItsTurnAfterTheScan", func(t *testing.T) {
