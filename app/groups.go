@@ -53,7 +53,7 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 		return orgs.Group{}, err
 	}
 	return updateAt(ctx, g.store, at, organization, func(tx ports.Tx, org orgs.Organization) (orgs.Group, error) {
-		made, created, err := ensureGroup(ctx, tx, by, g.limits, at, org.ID, wanted.Name)
+		made, created, err := EnsureGroup(ctx, tx, by, g.limits, at, org.ID, wanted.Name)
 		if err == nil && !created {
 			err = orgs.ErrGroupTaken.On("name")
 		}
@@ -61,9 +61,9 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 	})
 }
 
-// ensureGroup returns the group of the path's organization with this name, and reports whether it
+// EnsureGroup returns the group of the path's organization with this name, and reports whether it
 // made it; *quotas.Exceeded.
-func ensureGroup(
+func EnsureGroup(
 	ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, org orgs.ID, name string,
 ) (orgs.Group, bool, error) {
 	found, created, err := tx.Orgs().EnsureGroup(ctx, org, name)

@@ -210,7 +210,7 @@ func (a *applier) organizations(b Blueprint) error {
 		}
 		where := Path{Organization: org.Slug}
 		for n, name := range want.Groups {
-			g, created, err := ensureGroup(a.ctx, a.tx, a.by, a.limits, where, org.ID, name)
+			g, created, err := EnsureGroup(a.ctx, a.tx, a.by, a.limits, where, org.ID, name)
 			if err != nil {
 				return at(index(place, "groups", n), err)
 			}

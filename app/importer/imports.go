@@ -74,11 +74,12 @@ type Observer interface {
 // none for single rows.
 func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observer) (imports.Report, error) {
 	if what.Group != "" {
-		if _, err := names.Label("group", what.Group); err != nil {
+		var err error
+		if what.Group, err = names.Label("group", what.Group); err != nil {
 			return imports.Report{}, err
 		}
 	}
-	org, group, err := i.target(ctx, what, false)
+	org, group, err := i.target(ctx, by, what, false)
 	if err != nil {
 		return imports.Report{}, err
 	}
@@ -89,7 +90,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 	}
 	newGroup := group == 0 && what.Group != ""
 	if newGroup && !what.DryRun {
-		if org, group, err = i.target(ctx, what, true); err != nil {
+		if org, group, err = i.target(ctx, by, what, true); err != nil {
 			return imports.Report{}, err
 		}
 	}
@@ -160,7 +161,7 @@ func reportState(r imports.Report) audit.State {
 
 // target finds the organization and the group. A missing group is created only when write is set,
 // so that a refused file leaves nothing behind.
-func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs.Organization, group orgs.GroupID, err error) {
+func (i *Imports) target(ctx context.Context, by audit.Actor, what Import, write bool) (org orgs.Organization, group orgs.GroupID, err error) {
 	find := func(tx ports.Tx) error {
 		if what.Organization == "" {
 			org, err = tx.Orgs().First(ctx)
@@ -172,10 +173,7 @@ func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs
 		}
 		var g orgs.Group
 		if write {
-			var created bool
-			if g, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, what.Group); err == nil && created {
-				err = app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Groups)
-			}
+			g, _, err = app.EnsureGroup(ctx, tx, by, i.limits, app.Path{Organization: org.Slug}, org.ID, what.Group)
 		} else if g, err = tx.Orgs().Group(ctx, org.ID, what.Group); errors.Is(err, orgs.ErrGroupNotFound) && what.CreateGroup {
 			err = nil
 		}

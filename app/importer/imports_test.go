@@ -16,6 +16,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -293,6 +294,23 @@ func TestImportGroup(t *testing.T) {
 
 	again, _ := runImport(t, store, importer.Import{Group: "crew", CreateGroup: true}, file)
 	assert.Equal(t, imports.Report{Unchanged: 1}, again, "an existing group is used, without regard to case")
+}
+
+// TestImportCreatesAGroupLikeOthers checks the name of a new group and its entry in the audit log.
+func TestImportCreatesAGroupLikeOthers(t *testing.T) {
+	t.Parallel()
+	store := installation(t)
+	by := audit.Actor{Name: "root", Via: audit.CommandLine}
+	for range 2 {
+		_, err := importer.NewImports(store, nil).Run(t.Context(), by, importer.Import{Group: " Crew ", CreateGroup: true, Open: inMemory("email\na@example.org\n")}, &diary{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "Crew,Default", people(t, store, "acme")["a@example.org"].groups)
+	found, err := app.NewAudit(store).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: audit.GroupCreated, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, found.Entries, 1)
+	assert.Equal(t, by, found.Entries[0].Actor)
+	assert.Equal(t, audit.State{"name": "Crew"}, found.Entries[0].After)
 }
 
 // mixed returns a file of several chunks with every outcome, also across the border of a chunk.
