@@ -1,10 +1,12 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
@@ -108,6 +110,13 @@ func (c tableAccess) Insert(ctx context.Context, t ports.Table, all [][]any) err
 	columns := make([]string, len(t.Columns))
 	for i, column := range t.Columns {
 		columns[i] = column.Name
+	}
+	if t.Name == "deliveries" {
+		occurrence := slices.Index(columns, "occurrence_id")
+		first := slices.MinFunc(all, func(a, b []any) int { return cmp.Compare(a[occurrence].(int64), b[occurrence].(int64)) })
+		if err := c.unit.coverOccurrence(ctx, first[occurrence].(int64)); err != nil {
+			return err
+		}
 	}
 	if err := conn.copyFrom(ctx, t.Name, columns, all); err != nil {
 		return fmt.Errorf("write %s: %w", t.Name, err)

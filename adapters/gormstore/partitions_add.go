@@ -214,28 +214,51 @@ func (e *postgresEngine) warnOfBound(ctx context.Context, last partition, bound 
 
 // splitLast gives the last partition its prepared upper bound, and adds an equal one after it.
 func (t tx) splitLast(ctx context.Context, last partition) error {
-	var options string
-	if err := t.db(ctx).Raw("SELECT COALESCE(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = to_regclass(?)", last.Name).Scan(&options).Error; err != nil {
-		return err
-	}
-	if options != "" {
-		options = " WITH (" + options + ")"
-	}
 	bound := last.Prepared[0]
-	from, next := "MINVALUE", fmt.Sprintf("deliveries_%d", bound.Until)
+	from, until := "MINVALUE", strconv.FormatInt(bound.Until, 10)
 	if last.From != math.MinInt64 {
 		from = strconv.FormatInt(last.From, 10)
 	}
 	for _, statement := range []string{
 		"ALTER TABLE deliveries DETACH PARTITION " + last.Name,
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%d)", last.Name, from, bound.Until),
-		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s%d", last.Name, boundPrefix, bound.Until),
-		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", next, last.Name, options),
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%d) TO (MAXVALUE)", next, bound.Until),
+		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", last.Name, from, until),
+		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s%s", last.Name, boundPrefix, until),
+	} {
+		if err := t.db(ctx).Exec(statement).Error; err != nil {
+			return err
+		}
+	}
+	return t.createPartition(ctx, "deliveries_"+until, last, until, "MAXVALUE")
+}
+
+// createPartition adds a partition that is like another one.
+func (t tx) createPartition(ctx context.Context, name string, like partition, from, until string) error {
+	var options string
+	if err := t.db(ctx).Raw("SELECT COALESCE(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = to_regclass(?)", like.Name).Scan(&options).Error; err != nil {
+		return err
+	}
+	if options != "" {
+		options = " WITH (" + options + ")"
+	}
+	for _, statement := range []string{
+		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", name, like.Name, options),
+		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", name, from, until),
 	} {
 		if err := t.db(ctx).Exec(statement).Error; err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// coverOccurrence adds a partition for all occurrences before the first partition, if this
+// occurrence is one of them. A copied organization may have deliveries that are older than all that
+// are left here.
+func (t tx) coverOccurrence(ctx context.Context, id int64) error {
+	all, err := t.partitions(ctx)
+	if err != nil || id >= all[0].From {
+		return err
+	}
+	until := strconv.FormatInt(all[0].From, 10)
+	return t.createPartition(ctx, "deliveries_before_"+until, all[0], "MINVALUE", until)
 }

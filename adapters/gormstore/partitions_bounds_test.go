@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,6 +206,50 @@ func TestBoundAfterGap(t *testing.T) {
 	a.send(t, 1)
 	a.purge(t)
 	assert.Contains(t, a.partitions(t)[0], "TO ('1000000010000')")
+}
+
+// TestCopyBeforeFirstPartition is about an organization that is copied to a database whose first
+// partitions were dropped: there is none for its deliveries.
+func TestCopyBeforeFirstPartition(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.send(t, 100)
+	a.purge(t)
+	a.setNextID(t, 50_000)
+	a.send(t, 90)
+	recent := a.send(t, 1)
+	a.purge(t)
+	require.NotContains(t, fmt.Sprint(a.partitions(t)), "(MINVALUE)")
+
+	require.NoError(t, a.WriteTables(t.Context(), func(all ports.Tables, _ ports.Tx) error {
+		for _, table := range []string{"occurrences", "deliveries"} {
+			at := func(column string, of ports.Table) int {
+				return slices.IndexFunc(of.Columns, func(c ports.Column) bool { return c.Name == column })
+			}
+			of := all.Tables()[slices.IndexFunc(all.Tables(), func(of ports.Table) bool { return of.Name == table })]
+			var found [][]any
+			if err := all.Read(t.Context(), of, nil, func(row []any) error {
+				row[at("id", of)] = int64(7)
+				if table == "deliveries" {
+					row[at("occurrence_id", of)] = int64(7)
+				}
+				found = [][]any{row}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := all.Insert(t.Context(), of, found); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	a.assertKept(t, true, 7, recent)
+	assert.Contains(t, fmt.Sprint(a.partitions(t)), "FROM (MINVALUE) TO ('10001')")
+	a.age(t, 7, 100)
+	a.purge(t)
+	a.assertKept(t, false, 7)
+	a.assertKept(t, true, recent)
 }
 
 // TestFewIDsLeft is about a prepared bound that occurrences reach before the partition has it.
