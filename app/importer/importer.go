@@ -39,9 +39,9 @@ const (
 	// slots is how many jobs an importer runs at once, so that a large one does not keep the next
 	// organization waiting.
 	slots = 2
-	// turnLength is how long a job writes while another organization waits. Then that organization is
-	// next: the job continues later with the next row, after another scan of its file. The time of a
-	// scan does not count, so that a job advances in every turn, however large its file is.
+	// turnLength is how long a job writes while another organization waits. Then that organization
+	// is next: the job continues later with the next row, after another scan of its file. The time
+	// of a scan does not count, so that a job advances in every turn, however large its file is.
 	turnLength = 30 * time.Second
 	// failurePause is how long a job waits after a failure that is not its own.
 	failurePause = 10 * time.Second
@@ -140,7 +140,8 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	span.Number("tocsin.import", int64(job.ID))
 	span.Text("tocsin.import.state", string(job.State))
 	run := jobRun{Importer: i, job: job, org: org, loop: loop, began: i.clock.Now(), trace: span.Traceparent()}
-	err := run.do(ports.ForOrganization(working, org.Slug)) // The lease must not wait behind its other calls.
+	// The renewals of the lease do not wait behind other calls of the organization.
+	err := run.do(ports.ForOrganization(working, org.Slug))
 	span.End(err != nil && !errors.Is(err, errYield))
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause

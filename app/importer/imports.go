@@ -17,9 +17,9 @@ import (
 )
 
 // chunkRows is how many rows are one unit of work: large enough that the database works in sets,
-// small enough that others can write in between. chunkBytes bounds the memory of large rows. writers
-// is how many chunks are written at a time. In a database that allows only one writer, the second
-// chunk waits for the first.
+// small enough that others can write in between. chunkBytes bounds the memory of large rows.
+// writers is how many chunks are written at a time. In a database that allows only one writer, the
+// second chunk waits for the first.
 const (
 	chunkRows  = 2_000
 	chunkBytes = 8 << 20

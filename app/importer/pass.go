@@ -174,8 +174,8 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	return send()
 }
 
-// eachRow calls visit for every row of a file, counted from 0, with its enrollment or its error. The
-// row has no cells any more: they may take many times as much memory as its text.
+// eachRow calls visit for every row of a file, counted from 0, with its enrollment or its error.
+// The row has no cells any more: they may take many times as much memory as its text.
 func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error) (imports.Header, error) {
 	file, err := open()
 	if err != nil {
