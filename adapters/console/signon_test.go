@@ -227,7 +227,9 @@ func TestLogoutsAreLimitedApart(t *testing.T) {
 		status = browsers.get("/console/sign-in/sso/").StatusCode
 	}
 	machine := f.nobody()
-	logOut := func(token string) int { return machine.submit("/console/sign-in/sso/logout/", "logout_token", token).StatusCode }
+	logOut := func(token string) int {
+		return machine.submit("/console/sign-in/sso/logout/", "logout_token", token).StatusCode
+	}
 	assert.Equal(t, http.StatusOK, logOut(p.LogoutToken(idp.Claims{"sub": "s-1"})))
 	assert.False(t, b.signedIn())
 	for n := 0; logOut("x") != http.StatusTooManyRequests; n++ {
