@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/access"
@@ -25,7 +24,7 @@ const (
 	importsOf       = 7 * 24 * time.Hour
 	importsCounted  = 10
 	keysWithin      = 14 * 24 * time.Hour
-	keysRead        = 100
+	keysListed      = 100
 )
 
 // Overviews shows the state of an organization's notifications, from counters that are kept up to
@@ -47,15 +46,7 @@ type Attention struct {
 	Failures []statistics.Failures // the newest occurrences of two days with failed deliveries
 	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
 	Snoozes  []statistics.Snooze   // including those that have ended
-	Keys     []access.Key          // of the latest 100, those without a replacement that end within two weeks; only from Overview
-}
-
-// expiringKeys returns the API keys of an organization that end soon and have no replacement.
-func expiringKeys(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
-	found, err := tx.Keys().Latest(ctx, org, 0, keysRead)
-	return slices.DeleteFunc(found, func(k access.Key) bool {
-		return !k.Valid(now) || !k.Replaced.IsZero() || k.Expires.IsZero() || k.Expires.After(now.Add(keysWithin))
-	}), err
+	Keys     []access.Key          // the first 100 that end within two weeks and have no replacement; only from Overview
 }
 
 // OverdueCounted reports whether there may be more deliveries in a backlog than were counted.
@@ -82,7 +73,7 @@ func (o *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 			return shown, err
 		}
 		shown.Attention = *found[org.ID]
-		if shown.Attention.Keys, err = expiringKeys(ctx, tx, org.ID, now); err != nil {
+		if shown.Attention.Keys, err = tx.Keys().Ending(ctx, org.ID, now, now.Add(keysWithin), keysListed); err != nil {
 			return shown, err
 		}
 		if shown.Onboarding, err = onboarding(ctx, tx, org); err != nil {

@@ -92,6 +92,30 @@ func TestOverview(t *testing.T) {
 	})
 }
 
+// TestOverviewBeyondHundredKeys is about a key that ends soon and has more newer keys than are
+// listed.
+func TestOverviewBeyondHundredKeys(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.update(func(tx ports.Tx) error {
+			for n := range 102 {
+				k := access.Key{Name: fmt.Sprintf("key %d", n), Digest: access.Digest{byte(n)}, Scope: access.Scope{Organization: "acme"},
+					Grants: []access.Grant{access.UserRead}, Created: f.clock.Now()}
+				switch n {
+				case 0:
+					k.Name, k.Expires = "old", f.clock.Now().AddDate(0, 0, 14)
+				case 1:
+					k.Name, k.Expires = "first", f.clock.Now().AddDate(0, 0, 13)
+				}
+				_, err := tx.Keys().Create(f.Context(), k)
+				require.NoError(f, err)
+			}
+			return nil
+		})
+		assert.Regexp(f, "waiting first API key, ends at .* waiting old API key, ends at", f.as(f.account("root", true)).get("/console/o/acme/").text())
+	})
+}
+
 // imported creates an import to acme that is done, after change has changed it.
 func (f *fixture) imported(file string, change func(j *imports.Job)) {
 	f.Helper()

@@ -114,6 +114,11 @@ func (r keyRepo) Latest(ctx context.Context, org orgs.ID, before access.ID, limi
 	return all(r.keys(ctx, "k.organization_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", org, before, limit), scopedKeyRow.key)
 }
 
+func (r keyRepo) Ending(ctx context.Context, org orgs.ID, from, until time.Time, limit int) ([]access.Key, error) {
+	return all(r.keys(ctx, `k.organization_id = ? AND k.revoked_at IS NULL AND k.replaced_at IS NULL
+		AND k.expires_at > ? AND k.expires_at <= ? ORDER BY k.expires_at, k.id LIMIT ?`, org, stamp(from), stamp(until), limit), scopedKeyRow.key)
+}
+
 func (r keyRepo) List(ctx context.Context, org orgs.ID, after access.ID, limit int) ([]access.Key, error) {
 	if org == 0 {
 		return all(r.keys(ctx, "k.id > ? ORDER BY k.id LIMIT ?", after, limit), scopedKeyRow.key)

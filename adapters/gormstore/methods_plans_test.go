@@ -212,7 +212,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
 			"Statistics.Backlogs": "deliveries_due", "Statistics.BacklogsOf": "deliveries_due", "Statistics.ChannelHours": "channel_hours",
-			"Audit.About": "audit_entries_changes", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
+			"Audit.About": "audit_entries_changes", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting", "Keys.Ending": "api_keys_ending",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
 				"%s goes along %s", method, index)

@@ -354,6 +354,9 @@ type Repository interface {
 	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest
 	// first: at most limit, older than the one with the id before (0: from the newest on).
 	Latest(ctx context.Context, org orgs.ID, before ID, limit int) ([]Key, error)
+	// Ending returns the keys whose scope lies in the organization that end after from and not
+	// after until, without those that are revoked or replaced: at most limit, by their ends.
+	Ending(ctx context.Context, org orgs.ID, from, until time.Time, limit int) ([]Key, error)
 	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found error of
 	// its scope.
 	Create(ctx context.Context, k Key) (Key, error)

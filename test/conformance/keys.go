@@ -179,6 +179,28 @@ func keyCases() cases {
 			assert.Equal(t, []string{"z", "y"}, []string{some[0].Name, some[1].Name})
 			paged(t, w, func(k access.Key) access.ID { return k.ID }, some, ofAcme)
 		},
+		"ThoseThatEndSoonAreFoundByTheirEnds": func(t *testing.T, w *world) {
+			acme := access.Scope{Organization: "acme"}
+			for name, k := range map[string]access.Key{
+				"second": {Scope: acme, Expires: noon.Add(2 * time.Hour)}, "first": {Scope: access.Scope{Organization: "acme", Project: "shop"}, Expires: noon.Add(time.Microsecond)},
+				"now": {Scope: acme, Expires: noon}, "later": {Scope: acme, Expires: noon.Add(2*time.Hour + time.Microsecond)}, "endless": {Scope: acme},
+				"replaced": {Scope: acme, Expires: noon.Add(time.Hour), Replaced: noon}, "revoked": {Scope: acme, Expires: noon.Add(time.Hour), Revoked: noon},
+				"theirs": {Scope: access.Scope{Organization: "zeta"}, Expires: noon.Add(time.Hour)}, "everybody's": {Expires: noon.Add(time.Hour)},
+			} {
+				k.Name = name
+				w.issue(t, k)
+			}
+			for limit, want := range map[int][]string{10: {"first", "second"}, 1: {"first"}} {
+				var found []string
+				for _, k := range look(t, w, func(tx ports.Tx) ([]access.Key, error) {
+					return tx.Keys().Ending(t.Context(), w.mine.org.ID, noon, noon.Add(2*time.Hour), limit)
+				}) {
+					sameKey(t, k, w.key(t, k.Digest))
+					found = append(found, k.Name)
+				}
+				assert.Equal(t, want, found)
+			}
+		},
 		"EverythingIsChangedButItsScope": func(t *testing.T, w *world) {
 			k, other := w.issue(t, access.Key{Name: "robot"}), w.issue(t, access.Key{Name: "other"})
 			save := func(k access.Key) error {
