@@ -309,15 +309,20 @@ func nameFields(err error) error {
 }
 
 // usableChannels returns the channels that an application may send through: its project's, then its
-// organization's; without settings.
-func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
-	own, err := tx.Channels().List(ctx, org, project, 0, maxUsable)
-	if err != nil {
-		return nil, err
+// organization's; without settings. The quota of channels limits how many these are.
+func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) (all []channels.Channel, err error) {
+	for _, owner := range []orgs.ProjectID{project, 0} {
+		for page, after := []channels.Channel(nil), channels.ID(0); ; after = page[len(page)-1].ID {
+			if page, err = tx.Channels().List(ctx, org, owner, after, maxUsable); err != nil {
+				return nil, err
+			}
+			if all = append(all, page...); len(page) < maxUsable {
+				break
+			}
+		}
 	}
-	shared, err := tx.Channels().List(ctx, org, 0, 0, maxUsable)
-	return append(own, shared...), err
+	return all, nil
 }
 
-// maxUsable is how many channels, or lists, of a project or an organization a form offers.
+// maxUsable is how many lists of a project a form offers, and how many channels are read at a time.
 const maxUsable = 500

@@ -2,8 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -101,7 +101,6 @@ type eventCopier struct {
 	app         applications.Application   // where the copy goes
 	source      map[channels.ID]channelKey // the channels that the event may use
 	destination map[channelKey]channels.ID // the channels that its copy may use
-	lists       []lists.List               // that its copy may use
 	pools       []events.Pool              // that its copy may name
 }
 
@@ -139,9 +138,6 @@ func (c *eventCopier) load(from applications.Application) error {
 		c.source[ch.ID] = channelKey{ch.Name, ch.Protocol}
 	}
 	c.pools = events.Pools(there)
-	if c.lists, err = usableLists(c.ctx, c.tx, c.app, 0); err != nil {
-		return err
-	}
 	for _, ch := range slices.Backward(there) { // The project's come first and take precedence.
 		c.destination[channelKey{ch.Name, ch.Protocol}] = ch.ID
 	}
@@ -224,10 +220,11 @@ func (c *eventCopier) list(from applications.Application, id lists.ID) (lists.Li
 	if err != nil {
 		return had, err
 	}
-	if i := slices.IndexFunc(c.lists, func(l lists.List) bool { return strings.EqualFold(l.Name, had.Name) }); i >= 0 {
-		return c.lists[i], nil
+	has, err := c.tx.Lists().ByName(c.ctx, c.app.Organization, c.app.Project, had.Name)
+	if errors.Is(err, lists.ErrNotFound) || err == nil && !has.Serves(c.app.ID) {
+		return lists.List{}, nil
 	}
-	return lists.List{}, nil
+	return has, err
 }
 
 // templates copies the templates of an event, or of its notification n if that is set.

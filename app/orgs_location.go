@@ -94,12 +94,12 @@ func applicationOf(ctx context.Context, tx ports.Tx, at Path, first []applicatio
 func (o *Orgs) SearchOrganizations(ctx context.Context, text string, limit int) ([]orgs.Organization, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (found []orgs.Organization, err error) {
 		for after, seen := orgs.ID(0), 0; seen < maxSearched && len(found) <= limit; {
-			some, err := tx.Orgs().List(ctx, after, maxNamed)
+			some, err := tx.Orgs().List(ctx, after, MaxNamed)
 			if err != nil {
 				return found, err
 			}
 			found = append(found, matchingNames(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
-			if len(some) < maxNamed {
+			if len(some) < MaxNamed {
 				return found, nil
 			}
 			after, seen = some[len(some)-1].ID, seen+len(some)

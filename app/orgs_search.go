@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// maxNamed is how many objects of each kind Search searches by name.
-const maxNamed = 2_000
+// MaxNamed is how many objects of each kind Search searches by name.
+const MaxNamed = 2_000
 
 // SearchResults are the objects of an organization that match a text: the first of each kind, and
 // one more than the limit if there are more.
@@ -30,6 +30,7 @@ type SearchResults struct {
 	Channels         []channels.Channel
 	Applications     []applications.Application
 	ApplicationsByID map[applications.ID]applications.Application // those of the occurrences and events
+	Partial          bool                                         // it has more than MaxNamed of a kind, and the others were not searched
 	Projects         []orgs.Project                               // by their names
 	ProjectsByID     map[orgs.ProjectID]orgs.Project
 }
@@ -45,17 +46,18 @@ func (o *Orgs) Search(ctx context.Context, at Path, text string, limit int) (Sea
 		found.Indexing, errs[1] = tx.Users().Indexing(ctx, org.ID)
 		found.Occurrences, errs[2] = tx.Deliveries().ByCorrelation(ctx, org.ID, text, limit+1)
 		var es []events.Event
-		es, errs[3] = tx.Events().OfOrganization(ctx, org.ID, maxNamed)
+		es, errs[3] = tx.Events().OfOrganization(ctx, org.ID, MaxNamed+1)
 		found.Events = matchingNames(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
 		var ls []lists.List
-		ls, errs[4] = tx.Lists().OfOrganization(ctx, org.ID, 0, maxNamed)
+		ls, errs[4] = tx.Lists().OfOrganization(ctx, org.ID, 0, MaxNamed+1)
 		found.Lists = matchingNames(ls, limit, text, func(l lists.List) string { return l.Name })
 		var cs []channels.Channel
-		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, maxNamed)
+		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, MaxNamed+1)
 		found.Channels = matchingNames(cs, limit, text, func(c channels.Channel) string { return c.Name })
 		var as []applications.Application
-		as, errs[6] = tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
+		as, errs[6] = tx.Applications().OfOrganization(ctx, org.ID, 0, MaxNamed+1)
 		found.Applications = matchingNames(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
+		found.Partial = max(len(es), len(ls), len(cs), len(as)) > MaxNamed
 		found.ApplicationsByID = make(map[applications.ID]applications.Application, len(as))
 		for _, a := range as {
 			found.ApplicationsByID[a.ID] = a

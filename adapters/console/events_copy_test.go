@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"testing"
@@ -9,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // ordered returns an event with everything that is copied, on these channels.
@@ -83,6 +87,66 @@ func TestCopyEvent(t *testing.T) {
 			assert.Equal(t, was.Notifications[i].List, n.List)
 			assert.True(t, n.Active)
 		}
+	})
+}
+
+// TestCopyEventBeyond500 is about channels and lists that are not among the first 500.
+func TestCopyEventBeyond500(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addChannels(501)
+	f.addLists(501)
+	f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "last"}},
+		Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{{Slug: "order", Name: "Order", Pools: []string{"many"}, Channels: []string{"channel 500"},
+			Templates:     []app.BlueprintTemplate{{Channel: "channel 500", Text: "T"}},
+			Notifications: []app.BlueprintNotification{{Name: "Team", Active: true, List: "last"}}}}}}}}})
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+
+	page := b.get(ofEvent+"order/channels/").is(t, http.StatusOK)
+	last := regexp.MustCompile(`value="(\d+)" checked`).FindStringSubmatch(page.body)
+	require.NotNil(t, last, "the page of the event shows its channel")
+	assert.Contains(t, page.body, `value="many" checked`)
+	b.post(ofEvent+"order/channels/", "channels", last[1], "pools", "many", "priority", "bulk").is(t, http.StatusSeeOther)
+
+	copyBeside(b, ofEvent+"order/copy/").is(t, http.StatusSeeOther)
+	web := app.Path{Organization: "acme", Project: "shop", Application: "web"}
+	was, err := f.use.Events.Show(t.Context(), web, "order")
+	require.NoError(t, err)
+	is, err := f.use.Events.Show(t.Context(), web, "copy")
+	require.NoError(t, err)
+	assert.Equal(t, []any{was.Event.Channels, was.Event.Pools}, []any{is.Event.Channels, is.Event.Pools})
+	assert.Len(t, is.Event.Channels, 1)
+	assert.Len(t, is.Templates, 1)
+	require.Len(t, is.Notifications, 1)
+	assert.Equal(t, was.Notifications[0].List, is.Notifications[0].List)
+	assert.True(t, is.Notifications[0].Active)
+}
+
+// addChannels adds channels to acme, the last one in the pool "many".
+func (f *fixture) addChannels(n int) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(f.Context(), "acme")
+		for i := 0; i < n && err == nil; i++ {
+			c := channels.Channel{Organization: org.ID, Name: fmt.Sprintf("channel %d", i), Protocol: channels.EMAIL, Driver: "mailbox", Active: true}
+			if i == n-1 {
+				c.Pool, c.Weight = "many", channels.DefaultWeight
+			}
+			_, err = tx.Channels().Create(f.Context(), c)
+		}
+		return err
+	})
+}
+
+// addLists adds lists to acme's project.
+func (f *fixture) addLists(n int) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		p, err := tx.Orgs().Project(f.Context(), "acme", "shop")
+		for i := 0; i < n && err == nil; i++ {
+			_, err = tx.Lists().Create(f.Context(), lists.List{Organization: p.Organization, Project: p.ID, Name: fmt.Sprintf("list %d", i)})
+		}
+		return err
 	})
 }
 

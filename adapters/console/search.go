@@ -41,6 +41,7 @@ type searchView struct {
 	Text     string
 	Searched bool
 	Indexing users.Indexing
+	Limit    int // how many objects of each kind were searched; 0: all
 	Groups   []hitGroup
 }
 
@@ -70,6 +71,9 @@ func (c call) search(v *searchView, kind string) error {
 		return err
 	}
 	v.Indexing = found.Indexing
+	if found.Partial {
+		v.Limit = app.MaxNamed
+	}
 	for _, g := range []hitGroup{
 		{"people", words.Of("People"), hitsOf(found.Members, c.memberHit), ""},
 		{"occurrences", words.Of("Occurrences"), hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},

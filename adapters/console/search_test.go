@@ -52,6 +52,18 @@ func TestSearchLimit(t *testing.T) {
 	assert.NotContains(t, all.body, `id="found-people"`)
 }
 
+// TestSearchBeyond2000 is about an organization with more objects than a search reads.
+func TestSearchBeyond2000(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("eve", users.RoleOperator))
+	const path, said = "/console/o/acme/search/?q=list", "Of events, lists, channels and applications, only the first 2,000 of each are searched."
+	f.addLists(1999) // There is one already.
+	assert.NotContains(t, b.get(path).is(t, http.StatusOK).text(), said)
+	b.post(shop+"d/", "name", "last").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get(path).is(t, http.StatusOK).text(), said)
+}
+
 func TestIndexingNotice(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
