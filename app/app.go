@@ -7,8 +7,13 @@ import (
 	"context"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
 )
+
+// ErrOutdated is returned when a form would change what somebody else has changed since it was
+// shown.
+var ErrOutdated = fault.New(fault.Invalid, "it was changed in the meantime: nothing was saved; save again to replace that change")
 
 // Path names an organization, project or application by the slugs of a URL; levels that a use case
 // does not need are empty.

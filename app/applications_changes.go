@@ -41,14 +41,23 @@ func createApplication(
 	return made, record(ctx, tx, by, made.Organization, audit.ApplicationCreated, at.Object(), nil, applicationState(made))
 }
 
-// Change sets an application's name and whether it is active; applications.ErrNotFound.
-func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name string, active bool) error {
-	_, err := a.Patch(ctx, by, at, &name, &active)
+// Change sets an application's name and whether it is active. It is refused if it changes anything
+// and outdated reports true about the stored application; applications.ErrNotFound, ErrOutdated.
+func (a *Applications) Change(
+	ctx context.Context, by audit.Actor, at Path, name string, active bool, outdated func(applications.Application) bool,
+) error {
+	_, err := a.patch(ctx, by, at, &name, &active, outdated)
 	return err
 }
 
-// Patch is Change for the fields that are not nil.
-func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name *string, active *bool) (is applications.Application, err error) {
+// Patch is Change for the fields that are not nil, of any stored application.
+func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name *string, active *bool) (applications.Application, error) {
+	return a.patch(ctx, by, at, name, active, func(applications.Application) bool { return false })
+}
+
+func (a *Applications) patch(
+	ctx context.Context, by audit.Actor, at Path, name *string, active *bool, outdated func(applications.Application) bool,
+) (is applications.Application, err error) {
 	var label string
 	if name != nil {
 		if label, err = names.Label("name", *name); err != nil {
@@ -65,6 +74,9 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 		}
 		if is == was {
 			return is, nil
+		}
+		if outdated(was) {
+			return is, ErrOutdated
 		}
 		return is, saveApplication(ctx, tx, by, at, was, is)
 	})

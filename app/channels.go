@@ -58,6 +58,14 @@ type ChannelReport struct {
 	Members   []channels.Member // of its pool, including itself; none: it has no pool
 }
 
+// Stored returns the form of the channel as it is stored, without secrets.
+func (r ChannelReport) Stored() ChannelForm { return storedForm(r.Channel, r.Typed) }
+
+// storedForm returns the form of a channel that has these settings; it changes none of them.
+func storedForm(c channels.Channel, settings map[string]string) ChannelForm {
+	return ChannelForm{Preferred: c.Preferred, Active: c.Active, Unrestricted: c.Unrestricted, Pool: c.Pool, Weight: c.Weight, Settings: settings, Changes: map[string]any{}}
+}
+
 // Drivers returns the available drivers.
 func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers) }
 
@@ -151,9 +159,7 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 		if err != nil {
 			return report, err
 		}
-		if driver, err := s.drivers.Find(c.Driver); err == nil { // A channel whose driver is missing can be shown, too.
-			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
-		}
+		report.Described = s.described(c)
 		report.Typed, report.Kept = settingTexts(report.Described, c.Settings)
 		report.Open = visibleSettings(report.Described, c.Settings)
 		report.Limits = c.Settings.Limits()
@@ -230,17 +236,14 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 	return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
 }
 
-// Save changes everything of a channel but its name, protocol and driver. It clears the outages if
-// the settings, `unrestricted` or `active` change; faults about the form, channels.ErrNotFound,
-// channels.ErrPreferredTaken, channels.ErrSealed.
-func (s *Channels) Save(ctx context.Context, by operators.Editor, at Path, id channels.ID, f ChannelForm) error {
-	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
-}
-
-// Patch calls change with a form of the stored channel, and saves the changed form like Save.
+// Patch calls change with a form of the stored channel, and saves the changed form: everything but
+// the name, the protocol and the driver. It clears the outages if the settings, `unrestricted` or
+// `active` change; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
+// channels.ErrSealed, ErrOutdated.
 func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return changeAt(ctx, s.store, at, bind(s.revise, id), func(tx ports.Tx, was channels.Channel) error {
-		f := ChannelForm{Preferred: was.Preferred, Active: was.Active, Unrestricted: was.Unrestricted, Pool: was.Pool, Weight: was.Weight, Changes: map[string]any{}}
+		texts, _ := settingTexts(s.described(was), was.Settings)
+		f := storedForm(was, texts)
 		change(&f)
 		is := was
 		is.Preferred, is.Active = f.Preferred, f.Active
@@ -249,6 +252,9 @@ func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id c
 		}
 		if is.Same(was) {
 			return nil
+		}
+		if f.Outdated {
+			return ErrOutdated
 		}
 		if err := saveChannel(ctx, tx, by.Actor, at, was, is); err != nil {
 			return nameFields(err)
@@ -284,6 +290,15 @@ func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels
 	return tx.Channels().ByID(ctx, org, project, id)
 }
 
+// described returns the settings that a channel may have; none if its driver is missing.
+func (s *Channels) described(c channels.Channel) []channels.Setting {
+	driver, err := s.drivers.Find(c.Driver)
+	if err != nil {
+		return nil
+	}
+	return append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
+}
+
 // set sets the settings of a channel from a form. Faults name the field `settings.NAME`. When an
 // operator of an organization points an unrestricted channel elsewhere, it becomes restricted.
 func (s *Channels) set(c *channels.Channel, by operators.Editor, f ChannelForm) error {
@@ -291,7 +306,7 @@ func (s *Channels) set(c *channels.Channel, by operators.Editor, f ChannelForm) 
 	if err != nil {
 		return err
 	}
-	described := append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
+	described := s.described(*c)
 	was := c.Settings
 	settings, wrong := f.settings(described, was)
 	c.Settings = settings

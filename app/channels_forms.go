@@ -28,6 +28,9 @@ type ChannelForm struct {
 	// Changes are settings as values, by name. If not nil, they replace Settings and Without: the
 	// named settings change, nil removes one, and the others stay.
 	Changes map[string]any
+	// Outdated is set when the form showed other values than the stored ones. It is refused if it
+	// changes anything.
+	Outdated bool
 	// Refusal is the mistakes that were found while the input was read; nil: none. The form is
 	// refused with them and its own.
 	Refusal error
@@ -66,11 +69,12 @@ func (f ChannelForm) applyChanges(described []channels.Setting, was channels.Set
 func settingTexts(described []channels.Setting, settings channels.Settings) (texts map[string]string, kept []string) {
 	texts = map[string]string{}
 	for _, s := range described {
-		v, set := settings[s.Name]
-		switch {
-		case !set || v == nil || v == "":
-		case s.Secret:
+		switch v := settings[s.Name]; {
+		case s.Secret && v != nil && v != "":
 			kept = append(kept, s.Name)
+		case s.Secret:
+		case v == nil:
+			texts[s.Name] = ""
 		default:
 			texts[s.Name] = strings.ReplaceAll(text(v), "${", "$${")
 		}

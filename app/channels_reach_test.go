@@ -73,6 +73,9 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 				return f
 			}
 			id := channels.ID(0)
+			save := func(by operators.Editor, sent app.ChannelForm) error {
+				return use.Patch(t.Context(), by, at, id, func(f *app.ChannelForm) { *f = sent })
+			}
 			is := func(want bool, why string) {
 				t.Helper()
 				report, err := use.Show(t.Context(), at, id)
@@ -83,24 +86,24 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 			require.NoError(t, err)
 			id = made.ID
 			is(false, "whatever the form of an organization's administrator says")
-			require.NoError(t, use.Save(t.Context(), organization, at, id, form(c.harmless)))
+			require.NoError(t, save(organization, form(c.harmless)))
 			is(false, "nor does saving help")
 
-			require.NoError(t, use.Save(t.Context(), installation, at, id, form(nil)))
+			require.NoError(t, save(installation, form(nil)))
 			is(true, "the installation's administrator says so")
-			require.NoError(t, use.Save(t.Context(), organization, at, id, form(c.harmless)))
+			require.NoError(t, save(organization, form(c.harmless)))
 			is(true, "nothing was led elsewhere")
-			require.NoError(t, use.Save(t.Context(), organization, at, id, form(nil)))
+			require.NoError(t, save(organization, form(nil)))
 			for _, target := range c.targets {
-				require.NoError(t, use.Save(t.Context(), organization, at, id, form(target)))
+				require.NoError(t, save(organization, form(target)))
 				is(false, "it was led elsewhere")
-				require.NoError(t, use.Save(t.Context(), organization, at, id, form(nil)))
+				require.NoError(t, save(organization, form(nil)))
 				is(false, "and going back does not undo it")
-				require.NoError(t, use.Save(t.Context(), installation, at, id, form(nil)))
+				require.NoError(t, save(installation, form(nil)))
 			}
 			untick := form(nil)
 			untick.Unrestricted = false
-			require.NoError(t, use.Save(t.Context(), installation, at, id, untick))
+			require.NoError(t, save(installation, untick))
 			is(false, "the installation's administrator takes it back")
 		})
 	}

@@ -39,6 +39,9 @@ type EventForm struct {
 	Priority          string // empty: normal
 	Channels          []channels.ID
 	Pools             []string // by name
+	// Outdated is set when the form showed other values than the stored ones. It is refused if it
+	// changes anything.
+	Outdated bool
 	// Refusal is the mistakes that were found while the input was read; nil: none. The form is
 	// refused with them and its own.
 	Refusal error
@@ -106,14 +109,9 @@ func createEvent(ctx context.Context, tx ports.Tx, by audit.Actor, limits *quota
 	return made, record(ctx, tx, by, made.Organization, audit.EventCreated, at.Object("e", made.Slug), nil, eventState(made))
 }
 
-// Save changes everything of an event but its slug; faults about the form, events.ErrNotFound.
-func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string, f EventForm) error {
-	_, err := s.Patch(ctx, by, at, slug, func(form *EventForm) { *form = f })
-	return err
-}
-
-// Patch calls change with a form of the stored event, and saves the changed form like Save. change
-// may be called more than once.
+// Patch calls change with a form of the stored event, and saves the changed form: everything but
+// the slug. change may be called more than once. Faults about the form, events.ErrNotFound,
+// ErrOutdated.
 func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (is events.Event, err error) {
 	err = withParsedSchemas(ctx, func(ctx context.Context) error {
 		is, err = updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (events.Event, error) {
@@ -129,13 +127,16 @@ func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app a
 	if err != nil {
 		return is, err
 	}
-	f := formOf(was)
+	f := NewEventForm(was)
 	change(&f)
 	if is, err = f.event(ctx, tx, app, was); err != nil {
 		return is, err
 	}
 	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
 		return is, nil
+	}
+	if f.Outdated {
+		return is, ErrOutdated
 	}
 	return is, saveEvent(ctx, tx, by, at, was, is)
 }
@@ -148,8 +149,8 @@ func saveEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, i
 	return record(ctx, tx, by, is.Organization, audit.EventUpdated, at.Object("e", is.Slug), before, after)
 }
 
-// formOf is the form of an event as it is.
-func formOf(e events.Event) EventForm {
+// NewEventForm returns the form of an event as it is.
+func NewEventForm(e events.Event) EventForm {
 	f := EventForm{Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example, Schema: e.Schema, Priority: e.Priority.String()}
 	for _, c := range e.Channels {
 		f.Channels = append(f.Channels, c.ID)

@@ -12,16 +12,25 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Change sets a list's name, and pins it to an application of its project or (0) to none.
-// lists.ErrNotFound, lists.ErrNameTaken, lists.ErrApplication, and lists.ErrRepinned, naming the
-// notifications of other applications that use it.
-func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID) error {
-	_, err := l.Patch(ctx, by, at, id, &name, &pinned)
+// Change sets a list's name, and pins it to an application of its project or (0) to none. It is
+// refused if it changes anything and outdated reports true about the stored list.
+// lists.ErrNotFound, lists.ErrNameTaken, lists.ErrApplication, ErrOutdated, and lists.ErrRepinned,
+// naming the notifications of other applications that use it.
+func (l *Lists) Change(
+	ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID, outdated func(lists.List) bool,
+) error {
+	_, err := l.patch(ctx, by, at, id, &name, &pinned, outdated)
 	return err
 }
 
-// Patch is Change for the fields that are not nil.
-func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID, name *string, pinned *applications.ID) (is lists.List, err error) {
+// Patch is Change for the fields that are not nil, of any stored list.
+func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID, name *string, pinned *applications.ID) (lists.List, error) {
+	return l.patch(ctx, by, at, id, name, pinned, func(lists.List) bool { return false })
+}
+
+func (l *Lists) patch(
+	ctx context.Context, by audit.Actor, at Path, id lists.ID, name *string, pinned *applications.ID, outdated func(lists.List) bool,
+) (is lists.List, err error) {
 	var wanted lists.List
 	if name != nil {
 		if wanted, err = lists.New(*name); err != nil {
@@ -38,6 +47,9 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 		}
 		if is == was {
 			return is, nil
+		}
+		if outdated(was) {
+			return is, ErrOutdated
 		}
 		return is, saveList(ctx, tx, by, at, was, is)
 	})

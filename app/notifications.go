@@ -19,6 +19,14 @@ type NotificationForm struct {
 	Name   string
 	List   lists.ID // 0: none
 	Active bool
+	// Outdated is set when the form showed other values than the stored ones. It is refused if it
+	// changes anything.
+	Outdated bool
+}
+
+// NewNotificationForm returns the form of a notification as it is.
+func NewNotificationForm(n subscriptions.Notification) NotificationForm {
+	return NotificationForm{Name: n.Name, List: n.List, Active: n.Active}
 }
 
 // NotificationReport is a notification with all that belongs to it.
@@ -87,14 +95,9 @@ func createNotification(
 	return made, record(ctx, tx, by, e.Organization, audit.NotificationCreated, at.Object("e", e.Slug, "n", made.Name), nil, notificationState(made, list))
 }
 
-// SaveNotification changes a notification; faults about the form, events.ErrNotFound,
-// subscriptions.ErrNotificationNotFound, subscriptions.ErrNameTaken.
-func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, f NotificationForm) error {
-	_, err := s.PatchNotification(ctx, by, at, event, id, func(form *NotificationForm) { *form = f })
-	return err
-}
-
-// PatchNotification is SaveNotification of the stored notification with the changes of change.
+// PatchNotification calls change with a form of the stored notification, and saves the changed
+// form; faults about the form, events.ErrNotFound, subscriptions.ErrNotificationNotFound,
+// subscriptions.ErrNameTaken, ErrOutdated.
 func (s *Events) PatchNotification(
 	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
 ) (subscriptions.Notification, error) {
@@ -103,7 +106,7 @@ func (s *Events) PatchNotification(
 		if err != nil {
 			return is, err
 		}
-		f := NotificationForm{Name: was.Name, List: was.List, Active: was.Active}
+		f := NewNotificationForm(was)
 		change(&f)
 		checked, err := subscriptions.NewNotification(f.Name)
 		if err != nil {
@@ -121,6 +124,9 @@ func (s *Events) PatchNotification(
 		is.Name, is.List, is.Active = checked.Name, has.ID, f.Active
 		if is == was {
 			return is, nil
+		}
+		if f.Outdated {
+			return is, ErrOutdated
 		}
 		return is, saveNotification(ctx, tx, by, at, e, was, is, had.Name, has.Name)
 	})

@@ -99,7 +99,7 @@ func TestOutboundReach(t *testing.T) {
 			assert.NotContains(t, tested.Failure.Detailed(), banner)
 			assert.Zero(t, connections.Load())
 
-			require.NoError(t, use.Save(t.Context(), root, at, made.ID, form))
+			require.NoError(t, use.Patch(t.Context(), root, at, made.ID, func(f *app.ChannelForm) { *f = form }))
 			tested, err = tests.SendThrough(t.Context(), ada.Actor, at, made.ID, here.Replace(c.to))
 			require.NoError(t, err)
 			require.NotNil(t, tested.Failure)

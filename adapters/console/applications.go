@@ -52,14 +52,22 @@ func (c call) applicationPage(adjust func(v *applicationView)) error {
 	if err != nil {
 		return err
 	}
-	v := applicationView{Application: found, Settings: newForm("name", found.Name, "active", strconv.FormatBool(found.Active))}
+	v := applicationView{Application: found, Settings: storedApplication(found)}
 	adjust(&v)
 	return c.render(statusOf(v.Settings, v.Failed), "application", words.Of("%s: settings", found.Name), v)
 }
 
+func storedApplication(a applications.Application) form {
+	return newStoredForm("name", a.Name, "active", strconv.FormatBool(a.Active))
+}
+
 func (c call) changeApplication() error {
-	err := c.console.use.Applications.Change(c.ctx, c.actor(), c.at(), c.FormValue("name"), c.FormValue("active") == "true")
-	return c.answerForm(err, func(f form) error { return c.applicationPage(func(v *applicationView) { v.Settings = f }) }, c.below("settings"), "saved")
+	err := c.console.use.Applications.Change(c.ctx, c.actor(), c.at(), c.FormValue("name"), c.FormValue("active") == "true",
+		func(a applications.Application) bool { return c.outdated(storedApplication(a)) })
+	redisplay := func(f form) error {
+		return c.applicationPage(func(v *applicationView) { v.Settings = f.over(v.Settings) })
+	}
+	return c.answerForm(err, redisplay, c.below("settings"), "saved")
 }
 
 func (c call) deleteApplication() error {

@@ -162,29 +162,38 @@ func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err erro
 	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
 		return err
 	}
-	pairs := []string{"preferred", strconv.FormatBool(v.Preferred), "active", strconv.FormatBool(v.Active),
-		"unrestricted", strconv.FormatBool(v.Unrestricted), "pool", v.Pool, "weight", strconv.Itoa(v.Weight)}
-	for name, typed := range v.Typed {
-		pairs = append(pairs, settingField(name), typed)
-	}
 	own := ""
 	if c.operator.May(c.at().Organization, operators.Administrator) {
 		if own, err = c.ownAddress(v.Protocol); err != nil {
 			return err
 		}
 	}
-	v.Form, v.Test = newForm(append(pairs, "test_to", own)...), newForm("to", own)
+	v.Form, v.Test = storedChannel(v.Stored()), newForm("to", own)
+	v.Form.values.Set("test_to", own)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Test, v.Deletion), "channel", v.Name, v)
 }
 
+func storedChannel(f app.ChannelForm) form {
+	pairs := []string{"preferred", strconv.FormatBool(f.Preferred), "active", strconv.FormatBool(f.Active),
+		"unrestricted", strconv.FormatBool(f.Unrestricted), "pool", f.Pool, "weight", strconv.Itoa(f.Weight)}
+	for name, typed := range f.Settings {
+		pairs = append(pairs, settingField(name), typed)
+	}
+	return newStoredForm(pairs...)
+}
+
 func (c call) saveChannel() error {
 	id := c.channelID()
-	err := c.console.use.Channels.Save(c.ctx, c.editor(), c.at(), id, c.channelForm())
+	sent := c.channelForm()
+	err := c.console.use.Channels.Patch(c.ctx, c.editor(), c.at(), id, func(f *app.ChannelForm) {
+		sent.Outdated = c.outdated(storedChannel(*f))
+		*f = sent
+	})
 	if err == nil && c.wantsTest() {
 		return c.testAfterSaving(id, false)
 	}
-	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
+	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f.over(v.Form) }) }, c.below("channels", id), "saved")
 }
 
 // wantsTest reports whether the form of a channel asks for a test after saving.

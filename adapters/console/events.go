@@ -135,16 +135,22 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 	}
 	e := v.Event
 	v.Tabs = c.tabs(v.Application, e, v.EventParts, contentTab)
-	v.Form = newForm("name", e.Name, "description", e.Description, "example", e.Example, "context_schema", e.Schema)
+	v.Form = storedContent(app.NewEventForm(e))
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)
+}
+
+// storedContent returns the form of the first tab of an event.
+func storedContent(f app.EventForm) form {
+	return newStoredForm("name", f.Name, "description", f.Description, "example", f.Example, "context_schema", f.Schema)
 }
 
 // saveEvent changes an event's names and its context schema.
 func (c call) saveEvent() error {
 	return c.patchEvent(func(f *app.EventForm) {
+		f.Outdated = c.outdated(storedContent(*f))
 		f.Name, f.Description, f.Example, f.Schema = c.FormValue("name"), c.FormValue("description"), c.FormValue("example"), c.FormValue("context_schema")
-	}, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, "saved")
+	}, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f.over(v.Form) }) }, "saved")
 }
 
 // patchEvent changes a part of an event and redirects to the form's tab. See answerForm.

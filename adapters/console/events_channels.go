@@ -57,19 +57,23 @@ func (c call) eventChannelsPage(sent *form) error {
 	}
 	e := v.Event
 	v.Tabs = c.tabs(v.Application, e, v.EventParts, channelsTab)
+	v.Form = storedEventChannels(app.NewEventForm(e))
 	if sent != nil {
-		v.Form = *sent
-	} else {
-		pairs := []string{"priority", e.Priority.String()}
-		for _, ch := range e.Channels {
-			pairs = append(pairs, "channels", formatID(ch.ID))
-		}
-		for _, p := range e.Pools {
-			pairs = append(pairs, "pools", p.Name)
-		}
-		v.Form = newForm(pairs...)
+		v.Form = sent.over(v.Form)
 	}
 	return c.render(statusOf(v.Form), "event-channels", words.Of("%s: channels", e.Name), v)
+}
+
+// storedEventChannels returns the form of the tab with the channels of an event.
+func storedEventChannels(f app.EventForm) form {
+	pairs := []string{"priority", f.Priority, "channels", "", "pools", ""}
+	for _, id := range f.Channels {
+		pairs = append(pairs, "channels", formatID(id))
+	}
+	for _, p := range f.Pools {
+		pairs = append(pairs, "pools", p)
+	}
+	return newStoredForm(pairs...)
 }
 
 func (c call) saveEventChannels() error {
@@ -83,6 +87,7 @@ func (c call) saveEventChannels() error {
 		chosen = append(chosen, channels.ID(id))
 	}
 	return c.patchEvent(func(f *app.EventForm) {
+		f.Outdated = c.outdated(storedEventChannels(*f))
 		f.Channels, f.Pools, f.Priority = chosen, c.values("pools"), c.FormValue("priority")
 	}, redisplay, "saved", channelsTab)
 }

@@ -1,13 +1,17 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/quotas"
 )
@@ -22,10 +26,75 @@ type form struct {
 	Failed words.Message
 	// limited is set when a limit is the only fault.
 	limited bool
+	// outdated is set when the stored values have changed since the form was shown. Then stored are
+	// the present ones.
+	outdated bool
+	stored   url.Values
 }
 
 // newForm returns a form with values, given as pairs of name and value.
 func newForm(texts ...string) form { return form{values: pairs(texts)} }
+
+// shownField is the hidden field with a digest of the stored values that a form was shown with.
+const shownField = "shown"
+
+// newStoredForm is newForm of stored values, with their digest.
+func newStoredForm(texts ...string) form {
+	f := newForm(texts...)
+	sum := sha256.Sum256([]byte(f.values.Encode()))
+	f.values.Set(shownField, hex.EncodeToString(sum[:16]))
+	return f
+}
+
+// outdated reports whether the sent form was shown with other values than the stored ones.
+func (c call) outdated(stored form) bool {
+	sent := c.FormValue(shownField)
+	return sent != "" && sent != stored.Value(shownField)
+}
+
+// over returns the sent form to show in place of the stored one. If it is outdated, sending it
+// again replaces what is stored now.
+func (f form) over(stored form) form {
+	if f.outdated {
+		f.values.Set(shownField, stored.Value(shownField))
+		f.stored = stored.values
+	}
+	return f
+}
+
+// Stored returns what is stored for a field of an outdated form, if it differs from what was sent.
+func (f form) Stored(name string, options []option) (all []any) {
+	stored, known := f.stored[name]
+	if !known || slices.Equal(normalized(stored), normalized(f.values[name])) {
+		return nil
+	}
+	for _, text := range stored {
+		switch i := slices.IndexFunc(options, func(o option) bool { return o.Value == text }); {
+		case i >= 0:
+			all = append(all, options[i].Text)
+		case text == "true":
+			all = append(all, words.Of("yes"))
+		case text == "false":
+			all = append(all, words.Of("no"))
+		case text != "":
+			all = append(all, text)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, words.Of("nothing"))
+	}
+	return all
+}
+
+// normalized returns the values of a field in one form, whether they are stored or sent.
+func normalized(texts []string) (all []string) {
+	for _, text := range texts {
+		if text != "" && text != "false" { // As of a check box that is not ticked.
+			all = append(all, strings.ReplaceAll(text, "\r\n", "\n"))
+		}
+	}
+	return slices.Sorted(slices.Values(all))
+}
 
 // asSent returns the form as it was sent.
 func (c call) asSent() form { return form{values: c.fields()} }
@@ -39,7 +108,7 @@ func (c call) refused(err error) (f form, ok bool) {
 		return form{}, false
 	}
 	f = c.asSent()
-	f.limited = limited
+	f.limited, f.outdated = limited, errors.Is(err, app.ErrOutdated)
 	if f.faults = known.Fields(); len(f.faults) == 0 {
 		f.Failed = messageOf(known.Error())
 	}

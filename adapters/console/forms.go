@@ -149,6 +149,14 @@ func parseID(s string) int64 {
 // formatID formats an id for a form or a path.
 func formatID[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
+// formatOptionalID formats an id for a form; empty for 0.
+func formatOptionalID[T ~int64](id T) string {
+	if id == 0 {
+		return ""
+	}
+	return formatID(id)
+}
+
 // QueryParam returns a sanitized query parameter.
 func (c call) QueryParam(name string) string { return sanitize(c.Context.QueryParam(name)) }
 

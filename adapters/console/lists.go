@@ -132,13 +132,13 @@ func (c call) listPage(adjust func(v *listView)) error {
 	if v.MemberSearch, err = c.searchMembers(c.below("d", id)); err != nil {
 		return err
 	}
-	pinned := ""
-	if v.List.Application != 0 {
-		pinned = formatID(v.List.Application)
-	}
-	v.Settings = newForm("name", v.List.Name, "application", pinned)
+	v.Settings = storedList(v.List)
 	adjust(&v)
 	return c.render(statusOf(v.Settings, v.Emails, v.Failed), "list", v.List.Name, v)
+}
+
+func storedList(l lists.List) form {
+	return newStoredForm("name", l.Name, "application", formatOptionalID(l.Application))
 }
 
 // listFailed renders the list with the fault of a form without fields.
@@ -148,9 +148,9 @@ func (c call) changeList() error {
 	id := web.ID[lists.ID](c, "list")
 	name, pinned, err := c.listForm()
 	if err == nil {
-		err = c.console.use.Lists.Change(c.ctx, c.actor(), c.at(), id, name, pinned)
+		err = c.console.use.Lists.Change(c.ctx, c.actor(), c.at(), id, name, pinned, func(l lists.List) bool { return c.outdated(storedList(l)) })
 	}
-	return c.answerForm(err, func(f form) error { return c.listPage(func(v *listView) { v.Settings = f }) }, c.below("d", id), "saved")
+	return c.answerForm(err, func(f form) error { return c.listPage(func(v *listView) { v.Settings = f.over(v.Settings) }) }, c.below("d", id), "saved")
 }
 
 func (c call) deleteList() error {

@@ -92,24 +92,27 @@ func (c call) notificationPage(adjust func(v *notificationView)) error {
 		return err
 	}
 	v.Tabs = c.tabs(v.Application, v.Event, v.Parts, audienceTab)
-	n, list := v.Notification, ""
-	if n.List != 0 {
-		list = formatID(n.List)
-	}
-	v.Form = newForm("name", n.Name, "list", list, "active", strconv.FormatBool(n.Active))
+	v.Form = storedNotification(app.NewNotificationForm(v.Notification))
 	adjust(&v)
-	return c.render(statusOf(v.Form, v.Deletion), "notification", n.Name, v)
+	return c.render(statusOf(v.Form, v.Deletion), "notification", v.Notification.Name, v)
+}
+
+func storedNotification(f app.NotificationForm) form {
+	return newStoredForm("name", f.Name, "list", formatOptionalID(f.List), "active", strconv.FormatBool(f.Active))
 }
 
 func (c call) saveNotification() error {
 	event := web.Param(c, "evt")
 	id := web.ID[subscriptions.NotificationID](c, "notification")
-	f, err := c.notificationForm()
+	sent, err := c.notificationForm()
 	if err == nil {
-		err = c.console.use.Events.SaveNotification(c.ctx, c.actor(), c.at(), event, id, f)
+		_, err = c.console.use.Events.PatchNotification(c.ctx, c.actor(), c.at(), event, id, func(f *app.NotificationForm) {
+			sent.Outdated = c.outdated(storedNotification(*f))
+			*f = sent
+		})
 	}
 	redisplay := func(f form) error {
-		return c.notificationPage(func(v *notificationView) { v.Form = f.renameField("distribution_list", "list") })
+		return c.notificationPage(func(v *notificationView) { v.Form = f.renameField("distribution_list", "list").over(v.Form) })
 	}
 	return c.answerForm(err, redisplay, c.below("e", event, "n", id), "saved")
 }
