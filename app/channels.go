@@ -327,8 +327,9 @@ func nameFields(err error) error {
 // organization's; without settings. The quota of channels limits how many these are.
 func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) (all []channels.Channel, err error) {
 	for _, owner := range []orgs.ProjectID{project, 0} {
-		for page, after := []channels.Channel(nil), channels.ID(0); ; after = page[len(page)-1].ID {
-			if page, err = tx.Channels().List(ctx, org, owner, after, maxUsable); err != nil {
+		for after := channels.ID(0); ; after = all[len(all)-1].ID {
+			page, err := tx.Channels().List(ctx, org, owner, after, maxUsable)
+			if err != nil {
 				return nil, err
 			}
 			if all = append(all, page...); len(page) < maxUsable {

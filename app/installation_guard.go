@@ -32,10 +32,10 @@ func (g *Guard) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	if _, within := ports.Unit(ctx); within {
 		return g.Store.Update(ctx, fn)
 	}
+	asked := g.state.clock.Now()
 	if err := g.state.writable(ctx); err != nil {
 		return err
 	}
-	asked := g.state.clock.Now()
 	return g.Store.Update(ctx, func(tx ports.Tx) error {
 		if g.state.clock.Now().Sub(asked) >= stateLifetime {
 			state, err := tx.Installation().State(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -30,15 +31,26 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	return version, errors.Join(err, ready)
 }
 
+// errStandby means that the source of a copy is a standby.
+var errStandby = fault.New(fault.Invalid, "the source is a standby, which does not have the latest changes; copy from the primary")
+
 // ChangingSince returns when the oldest transaction of another session of Postgres began; zero:
-// there is none. The server does not show whether it will change anything. On SQLite ChangingSince
-// waits for the end of a change instead, because there is only one at a time.
+// there is none. The server does not show whether it will change anything, and shows sessions of
+// other roles only to members of pg_read_all_stats. On SQLite ChangingSince waits for the end of a
+// change instead, because there is only one at a time.
 func (s *Store) ChangingSince(ctx context.Context) (began time.Time, err error) {
 	err = s.call(func() error {
 		if s.engine.dialect() != onPostgres {
 			return s.engine.work(ctx, func(tx) error { return nil })
 		}
 		return s.engine.view(ctx, func(t tx) error {
+			var standby bool
+			if err := t.db(ctx).Raw("SELECT pg_is_in_recovery()").Scan(&standby).Error; err != nil {
+				return err
+			}
+			if standby {
+				return errStandby
+			}
 			ahead, err := t.skew(ctx)
 			if err != nil {
 				return err

@@ -240,15 +240,15 @@ func (t tx) createPartition(ctx context.Context, name string, like partition, fr
 	if options != "" {
 		options = " WITH (" + options + ")"
 	}
-	for _, statement := range []string{
-		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", name, like.Name, options),
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", name, from, until),
-	} {
-		if err := t.db(ctx).Exec(statement).Error; err != nil {
+	if err := t.db(ctx).Exec(fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", name, like.Name, options)).Error; err != nil {
+		return err
+	}
+	for _, b := range like.Prepared { // The new partition has its constraint, too.
+		if err := t.dropBound(ctx, partition{Name: name}, b); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.db(ctx).Exec(fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", name, from, until)).Error
 }
 
 // coverOccurrence adds a partition for all occurrences before the first partition, if this

@@ -213,13 +213,15 @@ func TestBoundAfterGap(t *testing.T) {
 func TestCopyBeforeFirstPartition(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
-	a.send(t, 100)
+	first := a.send(t, 11)
 	a.purge(t)
+	a.age(t, first, 100)
 	a.setNextID(t, 50_000)
 	a.send(t, 90)
 	recent := a.send(t, 1)
 	a.purge(t)
 	require.NotContains(t, fmt.Sprint(a.partitions(t)), "(MINVALUE)")
+	exec(t, a.Store, "ALTER TABLE deliveries_10001 ADD CONSTRAINT deliveries_until_70000 CHECK (occurrence_id < 70000 AND occurrence_id >= 10001) NOT VALID")
 
 	require.NoError(t, a.WriteTables(t.Context(), func(all ports.Tables, _ ports.Tx) error {
 		for _, table := range []string{"occurrences", "deliveries"} {

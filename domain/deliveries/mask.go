@@ -14,6 +14,7 @@ import (
 // that contains it.
 type Mask struct {
 	anywhere *strings.Replacer
+	secrets  []string // hidden anywhere, the longest first
 	words    []string // hidden as whole words
 	sign     string
 }
@@ -54,8 +55,30 @@ func NewMask(sign string, secrets ...string) Mask {
 	for _, s := range anywhere {
 		pairs = append(pairs, s, sign)
 	}
-	m.anywhere = strings.NewReplacer(pairs...)
+	m.anywhere, m.secrets = strings.NewReplacer(pairs...), anywhere
 	return m
+}
+
+// cutSign ends a text that was shortened.
+const cutSign = "…"
+
+// hideCut hides the beginnings of secrets at which a text was shortened.
+func (m Mask) hideCut(text string) string {
+	parts := strings.Split(text, cutSign)
+	for i, part := range parts[:len(parts)-1] {
+		longest := 0
+		for _, s := range m.secrets {
+			for n := min(len(s), len(part)); n >= minSecret && n > longest; n-- {
+				if strings.HasSuffix(part, s[:n]) {
+					longest = n
+				}
+			}
+		}
+		if longest > 0 {
+			parts[i] = part[:len(part)-longest] + m.sign
+		}
+	}
+	return strings.Join(parts, cutSign)
 }
 
 // token matches a run of letters and digits.
@@ -66,7 +89,7 @@ func (m Mask) Hide(text string) string {
 	if m.anywhere == nil {
 		return text
 	}
-	text = m.anywhere.Replace(text)
+	text = m.anywhere.Replace(m.hideCut(text)) // What is cut may begin with a shorter secret.
 	if len(m.words) == 0 {
 		return text
 	}

@@ -31,6 +31,9 @@ func TestMask(t *testing.T) {
 		"AWordOfTheScheme":         {[]string{"Bearer", "x9y8z7w6"}, "Bearer x9y8z7w6 expired", "Bearer *** expired"},
 		"LongWordsAnywhere":        {[]string{"correcthorse"}, "xcorrecthorsex", "x***x"},
 		"OneThatBeginsWithAnother": {[]string{"tok-1", "tok-1-2"}, "tok-1-2 tok-1", "*** ***"},
+		"CutInTheMiddle":           {[]string{"tok-3n4x-5y6z", "tok-3"}, "invalid token tok-3n4x-5…: see the log", "invalid token ***…: see the log"},
+		"CutInBase64":              {[]string{"0penSesame"}, "got MHBlblNl…", "got ***…"},
+		"CutElsewhere":             {[]string{"tok-3n4x"}, "a long story to…", "a long story to…"},
 		"Nothing":                  {nil, "all of it", "all of it"},
 	} {
 		t.Run(name, func(t *testing.T) {

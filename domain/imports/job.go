@@ -31,7 +31,7 @@ const (
 	// MaxKept is how many rejected rows of an import are kept.
 	MaxKept = 100_000
 	// MaxFailures is how often in a row a job may fail without progress, for reasons that are not
-	// its own, or because the process that ran it was killed.
+	// its own, or because the process that ran it was killed or could not reach the database.
 	MaxFailures = 10
 	// maxFileName is how much of a file's name is stored, in characters.
 	maxFileName = 200
@@ -163,7 +163,8 @@ func (j Job) Mapping() Mapping {
 }
 
 // Claim gives the job to an owner. When the lease of another owner has ended, that one did not give
-// the job back: its process was killed, perhaps because of the job. This counts as a failure.
+// the job back: its process was killed, perhaps because of the job, or could not reach the database.
+// This counts as a failure.
 func (j Job) Claim(owner string, now time.Time, lease time.Duration) Job {
 	if j.Owner != "" && !now.Before(j.Until) {
 		j.Failures++
