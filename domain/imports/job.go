@@ -163,8 +163,8 @@ func (j Job) Mapping() Mapping {
 }
 
 // Claim gives the job to an owner. When the lease of another owner has ended, that one did not give
-// the job back: its process was killed, perhaps because of the job, or could not reach the database.
-// This counts as a failure.
+// the job back: its process was killed, perhaps because of the job, or could not reach the
+// database. This counts as a failure.
 func (j Job) Claim(owner string, now time.Time, lease time.Duration) Job {
 	if j.Owner != "" && !now.Before(j.Until) {
 		j.Failures++
