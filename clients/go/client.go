@@ -16,8 +16,8 @@ import (
 )
 
 // Client makes calls with one key. It may be used by several goroutines. Its methods are those of
-// [api.ClientWithResponses]; an answer of 400 or more is an [*Error], so that what they return
-// without an error succeeded.
+// [api.ClientWithResponses]; a redirect and an answer of 400 or more are an [*Error], so that
+// what they return without an error succeeded.
 type Client struct {
 	*api.ClientWithResponses
 }
@@ -57,6 +57,10 @@ func New(serviceURL, key string, options ...Option) (*Client, error) {
 	for _, o := range options {
 		o(t)
 	}
+	// A redirect would turn a DELETE into a GET. The caller's HTTP client stays as it is.
+	direct := *t.client
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.client = &direct
 	calls, err := api.NewClientWithResponses(serviceURL, api.WithHTTPClient(t))
 	if err != nil {
 		return nil, err

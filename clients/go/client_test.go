@@ -229,6 +229,40 @@ func TestRetriesEnd(t *testing.T) {
 	}
 }
 
+func TestRedirects(t *testing.T) {
+	c, email := service(t), "go-redirect@example.org"
+	_, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: email})
+	ok(t, err)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		var location string
+		address, keys := unreliable(t, func(_ int, w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			location = environment(t, "TOCSIN_URL") + r.URL.Path
+			http.Redirect(w, r, location, status)
+		})
+		callers := &http.Client{}
+		moved, err := New(address, environment(t, "TOCSIN_KEY"), WithHTTPClient(callers))
+		ok(t, err)
+		_, err = moved.RemoveUserWithResponse(t.Context(), "acme", email, nil)
+		var refusal *Error
+		if !errors.As(err, &refusal) {
+			t.Fatalf("%d: no *Error: %v", status, err)
+		}
+		equal(t, status, refusal.Status)
+		equal(t, "redirected to "+location+": use this URL", refusal.Detail)
+		equal(t, 1, len(keys()))
+		equal(t, true, callers.CheckRedirect == nil)
+	}
+	removed, err := c.RemoveUserWithResponse(t.Context(), "acme", email, nil)
+	ok(t, err)
+	equal(t, 1, removed.JSON200.Deleted)
+	address, _ := unreliable(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.WriteHeader(http.StatusNotModified)
+	})
+	same, err := clientOf(t, address).PingWithResponse(t.Context())
+	ok(t, err)
+	equal(t, http.StatusNotModified, same.StatusCode())
+}
+
 func TestTriggerAndWait(t *testing.T) {
 	c := service(t)
 	enrolled(t, c, "go-wait@example.org")

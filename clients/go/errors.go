@@ -53,6 +53,9 @@ func readError(r *http.Response) *Error {
 		*e = Error{Detail: strings.TrimSpace(string(text[:min(len(text), 200)]))}
 	}
 	e.Status, e.RetryAfter = r.StatusCode, retryAfter(r.Header)
+	if location := r.Header.Get("Location"); location != "" && r.StatusCode < http.StatusBadRequest {
+		e.Detail = "redirected to " + location + ": use this URL"
+	}
 	if e.RequestID == "" {
 		e.RequestID = r.Header.Get("X-Request-ID")
 	}

@@ -27,7 +27,7 @@ func (t *transport) Do(r *http.Request) (*http.Response, error) {
 	}
 	for attempt := 0; ; attempt++ {
 		response, err := t.client.Do(r) //nolint:gosec // the caller names the service
-		if err == nil && response.StatusCode < http.StatusBadRequest {
+		if err == nil && (response.StatusCode < http.StatusMultipleChoices || response.StatusCode == http.StatusNotModified) {
 			return response, nil
 		}
 		wait := t.backoff(attempt)

@@ -121,7 +121,7 @@ class Attempt(BaseHTTPRequestHandler):
         self.server.keys.append(self.headers["Idempotency-Key"])
         self.server.meddle(self, len(self.server.keys), body)
 
-    do_GET = do_POST = do
+    do_GET = do_POST = do_DELETE = do
 
     def answer(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -188,6 +188,24 @@ def test_retries_end(status: int, after: str, attempts: int) -> None:
             ping.sync(client=client_of(url))
         assert caught.value.status == status and caught.value.detail == page.decode()
         assert len(keys) == attempts
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_redirects(status: int, way: str) -> None:
+    with unreliable(lambda attempt, _, __: attempt.answer(status, b"", Location=URL + attempt.path)) as (url, keys):
+        with pytest.raises(TocsinError) as caught:
+            if way == "sync":
+                remove_user.sync("acme", "nobody", client=client_of(url))
+            else:
+                asyncio.run(remove_user.asyncio("acme", "nobody", client=client_of(url)))
+        assert caught.value.status == status and len(keys) == 1
+        assert caught.value.detail == f"redirected to {URL}/api/v1/user/acme/nobody/: use this URL"
+
+
+def test_not_modified() -> None:
+    with unreliable(lambda attempt, _, __: attempt.answer(304, b"")) as (url, _):
+        assert ping.sync_detailed(client=client_of(url)).status_code == 304
 
 
 def test_no_connection() -> None:

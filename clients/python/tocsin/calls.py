@@ -33,7 +33,7 @@ def connect(
 ) -> AuthenticatedClient:
     """Returns a client of the service at a URL, such as https://tocsin.example.org, for the calls of ``tocsin.generated.api``.
 
-    An answer of 400 or more is raised as a TocsinError. A call is repeated ``retries`` times; the first pause doubles each time, and a pause longer
+    A redirect and an answer of 400 or more are raised as a TocsinError. A call is repeated ``retries`` times; the first pause doubles each time, and a pause longer
     than the longest that the service asks for is not waited for. Times are in seconds.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:

@@ -53,6 +53,9 @@ class TocsinError(Exception):
             error.fields = said.get("errors") or {}
         else:  # Not from the service: a proxy's page. Its beginning may help.
             error.detail = response.text[:200].strip()
+        location = response.headers.get("Location")
+        if location and response.status_code < 400:
+            error.detail = f"redirected to {location}: use this URL"
         error.request_id = error.request_id or response.headers.get("X-Request-ID", "")
         return error
 

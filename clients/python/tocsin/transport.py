@@ -26,7 +26,7 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         for attempt in range(self._retries + 1):
             try:
                 response = self._sync.handle_request(request)
-                if response.status_code < 400:
+                if response.status_code < 300 or response.status_code == 304:
                     return response
                 response.read()
                 response.close()
@@ -42,7 +42,7 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         for attempt in range(self._retries + 1):
             try:
                 response = await self._async.handle_async_request(request)
-                if response.status_code < 400:
+                if response.status_code < 300 or response.status_code == 304:
                     return response
                 await response.aread()
                 await response.aclose()

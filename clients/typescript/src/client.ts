@@ -20,7 +20,8 @@ export interface Options {
 }
 
 /**
- * Returns a client of the service at a URL, such as https://tocsin.example.org. An answer of 400 or more is thrown as a TocsinError.
+ * Returns a client of the service at a URL, such as https://tocsin.example.org. A redirect and an answer of 400 or more are thrown as a
+ * TocsinError.
  */
 export function connect(url: string, key: string, options: Options = {}): Tocsin {
   if (!/^https?:\/\/./.test(url)) {
@@ -47,8 +48,8 @@ async function send(request: Request, settings: Required<Options>): Promise<Resp
     let wait = Math.min(settings.firstPause * 2 ** attempt, settings.longestPause) * (0.5 + Math.random() / 2);
     try {
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(settings.timeout)]);
-      const response = await fetch(new Request(request.clone(), { signal }));
-      if (response.status < 400) {
+      const response = await fetch(new Request(request.clone(), { signal, redirect: "manual" }));
+      if (response.ok || response.status === 304) {
         return response;
       }
       failure = new TocsinError(response.status, response.headers, await response.text());

@@ -28,7 +28,7 @@ export class TocsinError extends Error {
     const said = problem(body);
     const text = (name: string): string => (typeof said?.[name] === "string" ? said[name] : "");
     // What is not from the service is a proxy's page. Its beginning may help.
-    const detail = said ? text("detail") : body.slice(0, 200).trim();
+    const detail = redirect(status, headers) || (said ? text("detail") : body.slice(0, 200).trim());
     const requestId = text("request_id") || (headers.get("X-Request-ID") ?? "");
     super(`${status}${detail && `: ${detail}`}${requestId && ` (request ${requestId})`}`);
     this.code = text("code");
@@ -45,6 +45,15 @@ export class TocsinError extends Error {
   get temporary(): boolean {
     return temporary.has(this.status);
   }
+}
+
+/** Says where a redirect leads to. Browsers hide that, and its status is 0. */
+function redirect(status: number, headers: Headers): string {
+  if (status === 0) {
+    return "redirected: use the URL that it leads to";
+  }
+  const location = status < 400 && headers.get("Location");
+  return location ? `redirected to ${location}: use this URL` : "";
 }
 
 function problem(body: string): Record<string, unknown> | undefined {

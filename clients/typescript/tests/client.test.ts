@@ -161,6 +161,36 @@ for (const [status, after, attempts] of [[502, "0", 4], [429, "3600", 1], [403, 
     ));
 }
 
+test("redirects", async (t) => {
+  const username = "typescript-redirect@example.org";
+  await client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body: { email: username } });
+  const remove = (of: typeof client) =>
+    of.DELETE("/api/v1/user/{org}/{username}/", { params: { path: { org, username } } });
+  for (const status of [301, 302, 303, 307, 308]) {
+    await unreliable(
+      (_attempt, request, _body, answer) => {
+        answer.writeHead(status, { Location: url + (request.url ?? "") }).end();
+      },
+      async (address, keys) => {
+        const error = await refusal(remove(clientOf(address)));
+        assert.equal(error.status, status);
+        assert.equal(error.detail, `redirected to ${url}/api/v1/user/acme/${username.replace("@", "%40")}/: use this URL`);
+        assert.equal(keys.length, 1);
+      },
+    );
+  }
+  assert.equal(data(await remove(client)).deleted, 1);
+  await unreliable(
+    (_attempt, _request, _body, answer) => void answer.writeHead(304).end(),
+    async (address) => assert.equal((await clientOf(address).GET("/api/system/ping/")).response.status, 304),
+  );
+  // A browser shows nothing of a redirect. Its status is 0, as that of Response.error().
+  t.mock.method(globalThis, "fetch", () => Promise.resolve(Response.error()));
+  const error = await refusal(client.GET("/api/system/ping/"));
+  assert.equal(error.status, 0);
+  assert.equal(error.detail, "redirected: use the URL that it leads to");
+});
+
 test("a call that is given up is not repeated", () =>
   unreliable(
     () => {}, // It never answers.
