@@ -51,7 +51,7 @@ func New(serviceURL, key string, options ...Option) (*Client, error) {
 		return nil, errors.New("tocsin: a key is required")
 	}
 	t := &transport{
-		client: &http.Client{Timeout: 30 * time.Second}, key: key,
+		client: &http.Client{Timeout: 30 * time.Second}, key: strings.TrimSpace(key),
 		retries: 4, first: 250 * time.Millisecond, longest: time.Minute,
 	}
 	for _, o := range options {

@@ -150,6 +150,14 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Keys are often read from files, which end in a newline.
+func TestSpaceAroundTheKey(t *testing.T) {
+	c, err := New(environment(t, "TOCSIN_URL"), "\n"+environment(t, "TOCSIN_KEY")+"\n", WithRetries(0, 0))
+	ok(t, err)
+	_, err = c.PingWithResponse(t.Context())
+	ok(t, err)
+}
+
 // unreliable starts a proxy for the service. It calls meddle with each request before it forwards
 // it.
 func unreliable(t *testing.T, meddle func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler)) (address string, keys func() []string) {

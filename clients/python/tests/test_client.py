@@ -114,6 +114,11 @@ def test_errors(client: AuthenticatedClient) -> None:
 
 
 class Attempt(BaseHTTPRequestHandler):
+def test_space_around_the_key() -> None:
+    """Keys are often read from files, which end in a newline."""
+    ping.sync(client=connect(URL, f"\n{KEY}\n", retries=0))
+
+
     protocol_version = "HTTP/1.1"
 
     def do(self) -> None:

@@ -43,7 +43,7 @@ def connect(
     transport = Transport(retries, first_pause, longest_pause)
     return AuthenticatedClient(
         base_url=url,
-        token=key,
+        token=key.strip(),
         prefix="Key",
         timeout=httpx.Timeout(timeout),
         httpx_args={"transport": transport},

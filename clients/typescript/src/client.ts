@@ -33,7 +33,7 @@ export function connect(url: string, key: string, options: Options = {}): Tocsin
   const settings = { retries: 4, firstPause: 250, longestPause: 60_000, timeout: 30_000, ...options };
   return createClient<paths, "application/json">({
     baseUrl: url,
-    headers: { Authorization: `Key ${key}` },
+    headers: { Authorization: `Key ${key.trim()}` },
     fetch: (request) => send(request, settings),
   });
 }

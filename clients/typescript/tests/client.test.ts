@@ -115,6 +115,11 @@ test("errors", async () => {
   assert.throws(() => connect(url, " "), TypeError);
 });
 
+test("space around the key", async () => {
+  // Keys are often read from files, which end in a newline.
+  data(await connect(url, `\n${key}\n`, { retries: 0 }).GET("/api/system/ping/"));
+});
+
 test("retries", async () => {
   const to = "typescript-retry@example.org";
   await enrolled(to);
