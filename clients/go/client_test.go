@@ -302,6 +302,26 @@ func TestTriggerAndWait(t *testing.T) {
 	}
 }
 
+// What was being sent when an occurrence was cancelled is waited for.
+func TestTriggerAndWaitForACancelledOccurrence(t *testing.T) {
+	open := []string{"pending", "sending", "retrying"}
+	address, keys := unreliable(t, func(attempt int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		counts := `"sent":1`
+		switch {
+		case attempt == 1:
+			w.WriteHeader(http.StatusCreated)
+		case attempt-2 < len(open):
+			counts = fmt.Sprintf("%q:1", open[attempt-2])
+		}
+		fmt.Fprintf(w, `{"occurrence":1,"id":1,"state":"cancelled","counts":{%s}}`, counts)
+	})
+	done, err := clientOf(t, address).TriggerAndWait(t.Context(), "acme", "shop", "web", "newsletter", api.Trigger{})
+	ok(t, err)
+	equal(t, api.DeliveryCounts{Sent: 1}, done.Counts)
+	equal(t, 5, len(keys()))
+}
+
 func TestExample(t *testing.T) {
 	environment(t, "TOCSIN_URL")
 	out, err := exec.CommandContext(t.Context(), "go", "run", "./examples/firstmessage").CombinedOutput()

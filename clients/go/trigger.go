@@ -36,11 +36,18 @@ func (c *Client) TriggerAndWait(ctx context.Context, org, project, application, 
 			return seen, errors.New("tocsin: the answer is no occurrence")
 		}
 		seen = shown.JSON200
-		if seen.State == api.OccurrenceStateDone || seen.State == api.OccurrenceStateCancelled {
+		if over(seen) {
 			return seen, nil
 		}
 		if err := pause(ctx, wait); err != nil {
 			return seen, err
 		}
 	}
+}
+
+// over reports whether no delivery is open. What is being sent when an occurrence is cancelled ends
+// after that.
+func over(o *api.Occurrence) bool {
+	open := o.Counts.Pending + o.Counts.Sending + o.Counts.Retrying
+	return o.State == api.OccurrenceStateDone || o.State == api.OccurrenceStateCancelled && open == 0
 }

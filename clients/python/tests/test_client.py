@@ -1,6 +1,7 @@
 """Against a real service with the tenants of configs/demo.yaml, which test/interop/run starts."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -113,12 +114,12 @@ def test_errors(client: AuthenticatedClient) -> None:
         connect(URL, " ")
 
 
-class Attempt(BaseHTTPRequestHandler):
 def test_space_around_the_key() -> None:
     """Keys are often read from files, which end in a newline."""
     ping.sync(client=connect(URL, f"\n{KEY}\n", retries=0))
 
 
+class Attempt(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do(self) -> None:
@@ -136,7 +137,9 @@ def test_space_around_the_key() -> None:
         self.wfile.write(body)
 
     def passed_on(self, body: bytes) -> httpx.Response:
-        headers = {n: self.headers[n] for n in ("Authorization", "Content-Type", "Idempotency-Key")}
+        headers = {
+            n: self.headers[n] for n in ("Authorization", "Content-Type", "Idempotency-Key") if n in self.headers
+        }
         return httpx.request(self.command, URL + self.path, content=body, headers=headers)
 
     def log_message(self, *_: object) -> None: ...
@@ -235,6 +238,31 @@ def test_trigger_and_wait(client: AuthenticatedClient) -> None:
     cancel_occurrence.sync(*SHOP, waiting.id, client=client)
     with pytest.raises(ValueError):
         trigger_and_wait(*SHOP, "newsletter", client=client, body=newsletter(to, dry_run=True))
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_for_a_cancelled_occurrence(client: AuthenticatedClient, way: str) -> None:
+    """What was being sent when an occurrence was cancelled is waited for."""
+    counts = {"pending": 0, "sending": 0, "retrying": 0, "sent": 0, "failed": 0, "skipped": 0}
+
+    def cancelled(attempt: Attempt, n: int, body: bytes) -> None:
+        answer = attempt.passed_on(body)
+        said = answer.json()
+        if n > 1:
+            now = ("pending", "sending", "retrying", "sent")[n - 2]
+            said = {**said, "state": "cancelled", "counts": {**counts, now: 1}}
+        attempt.answer(answer.status_code, json.dumps(said).encode(), Content_Type="application/json")
+
+    to = f"python-cancel-{way}@example.org"
+    enrolled(client, to)
+    body = newsletter(to)
+    with unreliable(cancelled) as (url, keys):
+        if way == "sync":
+            done = trigger_and_wait(*SHOP, "newsletter", client=client_of(url), body=body)
+        else:
+            done = asyncio.run(trigger_and_wait_async(*SHOP, "newsletter", client=client_of(url), body=body))
+        assert done.counts.to_dict() == {**counts, "sent": 1}
+        assert len(keys) == 5
 
 
 def test_example() -> None:

@@ -19,7 +19,6 @@ from .transport import Transport
 T = TypeVar("T")
 
 PAGE_SIZE = 500
-_OVER = (OccurrenceState.DONE, OccurrenceState.CANCELLED)
 
 
 def connect(
@@ -107,7 +106,7 @@ def trigger_and_wait(
     while True:
         shown = expect(Occurrence, get_occurrence.sync(org, project, application, occurrence, client=client))
         left = ends - time.monotonic()
-        if shown.state in _OVER or left <= 0:
+        if _over(shown) or left <= 0:
             return shown
         time.sleep(min(pause, left))
         pause = min(2 * pause, 2)
@@ -130,7 +129,7 @@ async def trigger_and_wait_async(
     while True:
         shown = expect(Occurrence, await get_occurrence.asyncio(org, project, application, occurrence, client=client))
         left = ends - time.monotonic()
-        if shown.state in _OVER or left <= 0:
+        if _over(shown) or left <= 0:
             return shown
         await asyncio.sleep(min(pause, left))
         pause = min(2 * pause, 2)
@@ -140,3 +139,9 @@ def _occurrence(triggered: object) -> int:
     if not isinstance(triggered, Triggered):
         raise ValueError("a dry run has nothing to wait for")
     return triggered.occurrence
+
+
+def _over(shown: Occurrence) -> bool:
+    """Whether no delivery is open. What is being sent when an occurrence is cancelled ends after that."""
+    still_open = shown.counts.pending + shown.counts.sending + shown.counts.retrying
+    return shown.state == OccurrenceState.DONE or (shown.state == OccurrenceState.CANCELLED and still_open == 0)

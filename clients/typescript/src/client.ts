@@ -125,7 +125,10 @@ export async function triggerAndWait(
   for (let wait = 50; ; wait = Math.min(2 * wait, 2000)) {
     const shown = data(await client.GET("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/", { params: { path } }));
     const left = ends - performance.now();
-    if (shown.state === "done" || shown.state === "cancelled" || left <= 0) {
+    // What is being sent when an occurrence is cancelled ends after that.
+    const { pending, sending, retrying } = shown.counts;
+    const over = shown.state === "done" || (shown.state === "cancelled" && pending + sending + retrying === 0);
+    if (over || left <= 0) {
       return shown;
     }
     await pause(Math.min(wait, left));

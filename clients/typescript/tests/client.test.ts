@@ -221,6 +221,23 @@ test("trigger and wait", async () => {
   await assert.rejects(triggerAndWait(client, event, newsletter(to, { dry_run: true })), TypeError);
 });
 
+test("trigger and wait for a cancelled occurrence", async () => {
+  // What was being sent when it was cancelled is waited for.
+  const counts = { pending: 0, sending: 0, retrying: 0, sent: 0 };
+  await unreliable(
+    (attempt, _request, _body, answer) => {
+      const now = ["", "pending", "sending", "retrying"][attempt - 1] ?? "sent";
+      answer.writeHead(attempt === 1 ? 201 : 200, { "Content-Type": "application/json" });
+      answer.end(JSON.stringify({ occurrence: 1, state: "cancelled", counts: { ...counts, [now]: 1 } }));
+    },
+    async (address, keys) => {
+      const done = await triggerAndWait(clientOf(address), event, newsletter("nobody"));
+      assert.deepEqual(done.counts, { ...counts, sent: 1 });
+      assert.equal(keys.length, 5);
+    },
+  );
+});
+
 test("the example", async () => {
   const example = new URL("../examples/first-message.js", import.meta.url).pathname;
   const { stdout } = await promisify(execFile)(process.execPath, [example]);
