@@ -219,6 +219,8 @@ func TestRetriesEnd(t *testing.T) {
 		"APauseThatIsTooLong": {http.StatusTooManyRequests, 1, "3600"},
 		"WhatStaysWrong":      {http.StatusForbidden, 1, ""},
 		"AFaultOfTheService":  {http.StatusInternalServerError, 1, ""},
+		"APauseThatOverflows": {http.StatusTooManyRequests, 1, "9999999999"},
+		"APauseBeyondAnInt":   {http.StatusServiceUnavailable, 1, strings.Repeat("9", 40)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, keys := unreliable(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {

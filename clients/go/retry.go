@@ -2,7 +2,9 @@ package tocsin
 
 import (
 	"crypto/rand"
+	"errors"
 	"io"
+	"math"
 	random "math/rand/v2"
 	"net/http"
 	"strconv"
@@ -62,11 +64,13 @@ func (t *transport) backoff(attempt int) time.Duration {
 	return d/2 + time.Duration(random.Int64N(int64(d/2)+1)) //nolint:gosec // no secret, only chance
 }
 
-// retryAfter reads the header, which holds seconds or a date.
+// retryAfter reads the header, which holds seconds or a date. More than a Duration can hold is the
+// longest one.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	if (err == nil || errors.Is(err, strconv.ErrRange)) && seconds > 0 {
+		return time.Duration(min(seconds, int64(math.MaxInt64/time.Second))) * time.Second
 	}
 	if moment, err := http.ParseTime(value); err == nil {
 		return max(time.Until(moment), 0)

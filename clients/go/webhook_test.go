@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -24,12 +25,15 @@ func TestVerifyWebhook(t *testing.T) {
 	at := time.Unix(vectorTime, 0)
 	ok(t, verify(vectorSecret, vector(vectorSignature), []byte(vectorBody), at))
 	ok(t, verify(vectorSecret, vector("v1,AAAA v1a,AAAA "+vectorSignature), []byte(vectorBody), at.Add(tolerance)))
+	long := vector(vectorSignature)
+	long.Set("Webhook-Timestamp", strings.Repeat("9", 5000))
 	for name, err := range map[string]error{
 		"AnotherBody":   verify(vectorSecret, vector(vectorSignature), []byte(vectorBody+" "), at),
 		"AnotherSecret": verify("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", vector(vectorSignature), []byte(vectorBody), at),
 		"NoSignature":   verify(vectorSecret, vector(""), []byte(vectorBody), at),
 		"OldOne":        verify(vectorSecret, vector(vectorSignature), []byte(vectorBody), at.Add(tolerance+time.Second)),
 		"FutureOne":     verify(vectorSecret, vector(vectorSignature), []byte(vectorBody), at.Add(-tolerance-time.Second)),
+		"LongTime":      verify(vectorSecret, long, []byte(vectorBody), at),
 		"NoHeaders":     verify(vectorSecret, http.Header{}, []byte(vectorBody), at),
 	} {
 		if !errors.Is(err, ErrSignature) {

@@ -187,7 +187,16 @@ def test_retries(client: AuthenticatedClient, way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "after", "attempts"), [(502, "0", 4), (429, "3600", 1), (403, "0", 1), (500, "0", 1)]
+    ("status", "after", "attempts"),
+    [
+        (502, "0", 4),
+        (429, "3600", 1),
+        (403, "0", 1),
+        (500, "0", 1),
+        (429, "9999999999", 1),
+        (503, "9" * 400, 1),
+        (503, "Sun, 29 Nov 99999999999 12:00:00 GMT", 4),  # A year that no date can have.
+    ],
 )
 def test_retries_end(status: int, after: str, attempts: int) -> None:
     page = b"<html>not from the service"

@@ -31,6 +31,8 @@ def test_verifies() -> None:
         (SECRET, headers(SIGNATURE), BODY, TIME - 301),
         (SECRET, headers(SIGNATURE), BODY, None),
         (SECRET, {}, BODY, TIME),
+        (SECRET, {**headers(SIGNATURE), "webhook-timestamp": "9" * 400}, BODY, None),
+        (SECRET, {**headers(SIGNATURE), "webhook-timestamp": "9" * 5000}, BODY, TIME),
     ],
 )
 def test_refuses(secret: str, given: dict[str, str], body: bytes, now: float | None) -> None:

@@ -41,7 +41,7 @@ def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, now:
         raise ValueError("the secret must be whsec_ and base64")
     given = {name.lower(): value for name, value in headers.items()}
     message, timestamp = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
-    if not message or not timestamp.isdecimal():
+    if not message or not timestamp.isdecimal() or len(timestamp) > 15:
         raise SignatureError("it has no Webhook-Id and Webhook-Timestamp")
     if abs((time.time() if now is None else now) - int(timestamp)) > TOLERANCE:
         raise SignatureError("its timestamp is not of now")

@@ -151,8 +151,10 @@ test("retries", async () => {
   );
 });
 
-for (const [status, after, attempts] of [[502, "0", 4], [429, "3600", 1], [403, "0", 1], [500, "0", 1]] as const) {
-  test(`retries end after ${status}`, () =>
+for (const [status, after, attempts] of [
+  [502, "0", 4], [429, "3600", 1], [403, "0", 1], [500, "0", 1], [429, "9999999999", 1], [503, "9".repeat(400), 1],
+] as const) {
+  test(`retries end after ${status} with ${after}`, () =>
     unreliable(
       (_attempt, _request, _body, answer) => {
         answer.writeHead(status, { "Retry-After": after }).end("<html>not from the service");
