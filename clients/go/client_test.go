@@ -239,6 +239,38 @@ func TestRetriesEnd(t *testing.T) {
 	}
 }
 
+// The service tests a channel each time that it is asked to, and a lost answer does not say that no
+// message was sent.
+func TestRetriesOfChannelTests(t *testing.T) {
+	for status, attempts := range map[int]int{0: 1, 502: 1, 504: 1, 429: 4, 503: 4} {
+		for _, path := range []string{"ofAnOrganization", "ofAProject"} {
+			t.Run(fmt.Sprintf("%d/%s", status, path), func(t *testing.T) {
+				address, keys := unreliable(t, func(_ int, w http.ResponseWriter, r *http.Request, _ http.Handler) {
+					switch {
+					case r.Method == http.MethodGet:
+					case status == 0:
+						panic(http.ErrAbortHandler)
+					default:
+						w.WriteHeader(status)
+					}
+				})
+				c, body := clientOf(t, address), api.ChannelTestInput{To: "ada@example.org"}
+				_, err := c.PingWithResponse(t.Context()) // net/http repeats calls over a connection that was used before.
+				ok(t, err)
+				if path == "ofAProject" {
+					_, err = c.TestChannelOfProjectWithResponse(t.Context(), "acme", "shop", 1, nil, body)
+				} else {
+					_, err = c.TestChannelWithResponse(t.Context(), "acme", 1, nil, body)
+				}
+				if err == nil {
+					t.Fatal("no error")
+				}
+				equal(t, attempts, len(keys())-1)
+			})
+		}
+	}
+}
+
 func TestRedirects(t *testing.T) {
 	c, email := service(t), "go-redirect@example.org"
 	_, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: email})

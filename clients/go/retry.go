@@ -7,9 +7,14 @@ import (
 	"math"
 	random "math/rand/v2"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 )
+
+// channelTest matches the paths of the calls that send a real message each time, whatever their
+// Idempotency-Key.
+var channelTest = regexp.MustCompile(`/c/[^/]+/test/$`)
 
 // transport sends requests with the key, repeats what failed for the moment, and turns refusals
 // into errors.
@@ -23,8 +28,11 @@ type transport struct {
 // Do implements [api.HttpRequestDoer].
 func (t *transport) Do(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Key "+t.key)
-	// All attempts of one call have the same key, so that the service does it once.
-	if r.Method == http.MethodPost && r.Header.Get("Idempotency-Key") == "" {
+	once := r.Method == http.MethodPost && channelTest.MatchString(r.URL.Path)
+	if once {
+		r.Header.Del("Idempotency-Key") // net/http itself may repeat a call that has one.
+	} else if r.Method == http.MethodPost && r.Header.Get("Idempotency-Key") == "" {
+		// All attempts of one call have the same key, so that the service does it once.
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}
 	for attempt := 0; ; attempt++ {
@@ -32,16 +40,16 @@ func (t *transport) Do(r *http.Request) (*http.Response, error) {
 		if err == nil && (response.StatusCode < http.StatusMultipleChoices || response.StatusCode == http.StatusNotModified) {
 			return response, nil
 		}
-		wait := t.backoff(attempt)
+		wait, lost := t.backoff(attempt), true // The service may have done a call whose answer is lost.
 		if err == nil {
 			refusal := readError(response)
-			err = refusal
+			err, lost = refusal, refusal.Status == http.StatusBadGateway || refusal.Status == http.StatusGatewayTimeout
 			if !refusal.Temporary() {
 				return nil, err
 			}
 			wait = max(wait, refusal.RetryAfter)
 		}
-		if attempt >= t.retries || wait > t.longest || r.Context().Err() != nil {
+		if attempt >= t.retries || once && lost || wait > t.longest || r.Context().Err() != nil {
 			return nil, err
 		}
 		if pause(r.Context(), wait) != nil {

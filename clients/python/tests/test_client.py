@@ -21,10 +21,12 @@ from tocsin.generated import AuthenticatedClient
 from tocsin.generated.api.applications import register
 from tocsin.generated.api.distribution_lists import list_recipients
 from tocsin.generated.api.events import cancel_occurrence, list_deliveries, trigger_event
+from tocsin.generated.api.management import test_channel, test_channel_of_project
 from tocsin.generated.api.service import ping
 from tocsin.generated.api.users import enroll_user, list_users, remove_user, update_user
 from tocsin.generated.models import (
     AddressInput,
+    ChannelTestInput,
     Deleted,
     EnrolledUser,
     Enrollment,
@@ -204,6 +206,27 @@ def test_retries_end(status: int, after: str, attempts: int) -> None:
         with pytest.raises(TocsinError) as caught:
             ping.sync(client=client_of(url))
         assert caught.value.status == status and caught.value.detail == page.decode()
+        assert len(keys) == attempts
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(0, 1), (502, 1), (504, 1), (429, 4), (503, 4)])
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_retries_of_channel_tests(status: int, attempts: int, way: str) -> None:
+    """The service does one each time that it is asked to, and a lost answer does not say that no message was sent."""
+
+    def fails(attempt: Attempt, _: int, __: bytes) -> None:
+        if status:
+            attempt.answer(status, b"")
+        else:
+            attempt.close_connection = True
+
+    body = ChannelTestInput(to="ada@example.org")
+    with unreliable(fails) as (url, keys):
+        with pytest.raises(TocsinError if status else httpx.TransportError):
+            if way == "sync":
+                test_channel.sync("acme", 1, client=client_of(url), body=body)
+            else:
+                asyncio.run(test_channel_of_project.asyncio("acme", "shop", 1, client=client_of(url), body=body))
         assert len(keys) == attempts
 
 

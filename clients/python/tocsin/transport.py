@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import secrets
 import time
 
 import httpx
 
 from .errors import TocsinError
+
+# The paths of the calls that send a real message each time, whatever their Idempotency-Key.
+_CHANNEL_TEST = re.compile("/c/[^/]+/test/$")
 
 
 class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -33,7 +37,7 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 error: TocsinError | httpx.TransportError = TocsinError.of(response)
             except httpx.TransportError as e:
                 error = e
-            time.sleep(self._pause(attempt, error))
+            time.sleep(self._pause(request, attempt, error))
         raise AssertionError("the last attempt returns or raises")
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -49,16 +53,20 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 error: TocsinError | httpx.TransportError = TocsinError.of(response)
             except httpx.TransportError as e:
                 error = e
-            await asyncio.sleep(self._pause(attempt, error))
+            await asyncio.sleep(self._pause(request, attempt, error))
         raise AssertionError("the last attempt returns or raises")
 
-    def _pause(self, attempt: int, error: TocsinError | httpx.TransportError) -> float:
+    def _pause(self, request: httpx.Request, attempt: int, error: TocsinError | httpx.TransportError) -> float:
         """How many seconds to wait before the next attempt; raises the error where there is none."""
         pause: float = min(self._first * 2**attempt, self._longest) * random.uniform(0.5, 1)
         if isinstance(error, TocsinError):
             if not error.temporary:
                 raise error
             pause = max(pause, error.retry_after)
+        # The service may have done a call whose answer is lost.
+        lost = not isinstance(error, TocsinError) or error.status in (502, 504)
+        if lost and request.method == "POST" and _CHANNEL_TEST.search(request.url.path):
+            raise error
         if attempt == self._retries or pause > self._longest:
             raise error
         return pause

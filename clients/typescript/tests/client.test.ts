@@ -168,6 +168,28 @@ for (const [status, after, attempts] of [
     ));
 }
 
+// The service tests a channel each time that it is asked to, and a lost answer does not say that no message was sent.
+for (const [status, attempts] of [[0, 1], [502, 1], [504, 1], [429, 4], [503, 4]] as const) {
+  test(`retries of channel tests after ${status}`, () =>
+    unreliable(
+      (_attempt, request, _body, answer) => {
+        if (status) {
+          answer.writeHead(status).end();
+        } else {
+          request.socket.destroy();
+        }
+      },
+      async (address, keys) => {
+        const body = { to: "ada@example.org" };
+        const path = { org, prj: "shop", channel: 1 };
+        await assert.rejects(clientOf(address).POST("/api/o/{org}/c/{channel}/test/", { params: { path }, body }));
+        assert.equal(keys.length, attempts);
+        await assert.rejects(clientOf(address).POST("/api/o/{org}/p/{prj}/c/{channel}/test/", { params: { path }, body }));
+        assert.equal(keys.length, 2 * attempts);
+      },
+    ));
+}
+
 test("redirects", async (t) => {
   const username = "typescript-redirect@example.org";
   await client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body: { email: username } });
