@@ -61,12 +61,15 @@ func (d *tempFile) discard() {
 	_ = os.Remove(d.file.Name())
 }
 
+// linker makes another name of a file: os.Link, except in tests.
+type linker func(from, to string) error
+
 // publish syncs the file to disk, and then gives it its final name.
-func (d *tempFile) publish() error {
+func (d *tempFile) publish(link linker) error {
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return err
 	}
-	if err := d.name(os.Link); err != nil {
+	if err := d.name(link); err != nil {
 		return err
 	}
 	if folder, err := os.Open(filepath.Dir(d.path)); err == nil { // Some file systems cannot sync a folder.
@@ -78,7 +81,7 @@ func (d *tempFile) publish() error {
 
 // name gives the file its final name. A link never replaces a file. A file system without links
 // gets an empty file of that name first, which the rename replaces.
-func (d *tempFile) name(link func(from, to string) error) error {
+func (d *tempFile) name(link linker) error {
 	err := link(d.file.Name(), d.path)
 	if err == nil {
 		return nil
@@ -95,7 +98,9 @@ func (d *tempFile) name(link func(from, to string) error) error {
 }
 
 // WriteFile writes a small file, such as a key.
-func WriteFile(path string, content []byte) error {
+func WriteFile(path string, content []byte) error { return writeFile(path, content, os.Link) }
+
+func writeFile(path string, content []byte, link linker) error {
 	d, err := newTempFile(path)
 	if err != nil {
 		return err
@@ -104,7 +109,7 @@ func WriteFile(path string, content []byte) error {
 	if _, err := d.file.Write(content); err != nil {
 		return err
 	}
-	return d.publish()
+	return d.publish(link)
 }
 
 // Write writes a file with the lines that fill writes. If fill fails, there is no file.
@@ -124,7 +129,7 @@ func Write(path string, fill func(*Writer) error) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return d.publish()
+	return d.publish(os.Link)
 }
 
 // Writer writes the lines of a file.

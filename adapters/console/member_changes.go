@@ -137,7 +137,7 @@ func (c call) saveDetails() error {
 func (c call) showMetadata() error {
 	return c.memberForm("member-metadata", func(v *memberFormView) error {
 		stored, err := indentJSON(v.Member.CustomFields)
-		v.Form = newForm("custom_fields", stored, "shown", v.Member.CustomFields.Digest())
+		v.Form = newForm("custom_fields", stored, shownField, v.Member.CustomFields.Digest())
 		return err
 	})
 }
@@ -148,14 +148,14 @@ func (c call) saveMetadata() error {
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
 	faults.Add("custom_fields", err)
 	if err = faults.Err(); err == nil {
-		err = c.console.use.Members.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue("shown"), fields)
+		err = c.console.use.Members.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue(shownField), fields)
 	}
 	if !errors.Is(err, users.ErrChanged) {
 		return c.answerMemberForm(err, "member-metadata")
 	}
 	return c.memberForm("member-metadata", func(v *memberFormView) error {
 		v.Form, _ = c.refused(err)
-		v.Form.values.Set("shown", v.Member.CustomFields.Digest()) // Sending the form again confirms it.
+		v.Form.values.Set(shownField, v.Member.CustomFields.Digest()) // Sending the form again confirms it.
 		v.Changed = true
 		return nil
 	})

@@ -219,15 +219,16 @@ func (t tx) splitLast(ctx context.Context, last partition) error {
 	if last.From != math.MinInt64 {
 		from = strconv.FormatInt(last.From, 10)
 	}
-	for _, statement := range []string{
-		"ALTER TABLE deliveries DETACH PARTITION " + last.Name,
-		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", last.Name, from, until),
-		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s%s", last.Name, boundPrefix, until),
-	} {
-		if err := t.db(ctx).Exec(statement).Error; err != nil {
-			return err
-		}
+	if err := t.db(ctx).Exec("ALTER TABLE deliveries DETACH PARTITION " + last.Name).Error; err != nil {
+		return err
 	}
+	if err := t.attachPartition(ctx, last.Name, from, until); err != nil {
+		return err
+	}
+	if err := t.dropBound(ctx, last, bound); err != nil {
+		return err
+	}
+	last.Prepared = nil
 	return t.createPartition(ctx, "deliveries_"+until, last, until, "MAXVALUE")
 }
 
@@ -248,6 +249,10 @@ func (t tx) createPartition(ctx context.Context, name string, like partition, fr
 			return err
 		}
 	}
+	return t.attachPartition(ctx, name, from, until)
+}
+
+func (t tx) attachPartition(ctx context.Context, name, from, until string) error {
 	return t.db(ctx).Exec(fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", name, from, until)).Error
 }
 
