@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -96,6 +97,24 @@ func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner stri
 		return nil, err
 	}
 	return q.Queue.Claim(ctx, channel, owner, limit, lease)
+}
+
+// Divert moves deliveries of a paused channel, unless the installation is read-only.
+func (q guardedQueue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (int, error) {
+	if err := q.state.writable(ctx); err != nil {
+		return 0, hideReadOnly(err, nil)
+	}
+	return q.Queue.Divert(ctx, org, from, why, limit)
+}
+
+// Offload moves deliveries of a channel at its limit, unless the installation is read-only.
+func (q guardedQueue) Offload(
+	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
+) ([]channels.Transfer, error) {
+	if err := q.state.writable(ctx); err != nil {
+		return nil, hideReadOnly(err, nil)
+	}
+	return q.Queue.Offload(ctx, org, from, offers, keep, lease)
 }
 
 // hideReadOnly replaces an error by instead if the installation is read-only.

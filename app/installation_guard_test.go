@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -26,6 +27,12 @@ func (busyQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
 }
 func (busyQueue) Schedule(context.Context, int) (int, error)                 { return 1, nil }
 func (busyQueue) Purge(context.Context, deliveries.Expiry, int) (int, error) { return 1, nil }
+func (busyQueue) Divert(context.Context, orgs.ID, channels.ID, channels.PoolReason, int) (int, error) {
+	return 1, nil
+}
+func (busyQueue) Offload(context.Context, orgs.ID, channels.ID, []channels.Offer, int, time.Duration) ([]channels.Transfer, error) {
+	return []channels.Transfer{{}}, nil
+}
 func (busyQueue) Due(context.Context) ([]deliveries.Due, error) {
 	return []deliveries.Due{{Channel: 1}}, nil
 }
@@ -79,6 +86,11 @@ func TestGuard(t *testing.T) {
 		for _, does := range []func() (int, error){
 			func() (int, error) { return queue.Schedule(t.Context(), 1) },
 			func() (int, error) { return queue.Purge(t.Context(), deliveries.Expiry{}, 1) },
+			func() (int, error) { return queue.Divert(t.Context(), 1, 1, channels.LimitReached, 1) },
+			func() (int, error) {
+				moved, err := queue.Offload(t.Context(), 1, 1, nil, 0, time.Minute)
+				return len(moved), err
+			},
 		} {
 			n, err := does()
 			require.NoError(t, err, "the loops of a worker do not complain")

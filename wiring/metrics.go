@@ -59,7 +59,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		Spans:    tracer.Counts,
 		Queue: func(ctx context.Context, most int) (statistics.Queue, error) {
 			return ports.View(ctx, store, func(tx ports.Tx) (statistics.Queue, error) {
-				return tx.Statistics().Queue(ctx, clock.Now(), most)
+				return tx.Statistics().Queue(ctx, clock.Now().Add(-worker.Skew()), most)
 			})
 		},
 		Size: func(ctx context.Context) (int64, error) {

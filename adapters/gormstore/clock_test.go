@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/requests"
@@ -107,6 +108,25 @@ func TestLeasesUseServerClock(t *testing.T) {
 			assert.False(t, w.Lost(c.Now()), "whoever asks")
 			assert.True(t, w.Skewed())
 		}
+	}
+}
+
+// TestUrgencyUsesServerClock is about a machine whose clock is behind: it sees at once that an
+// urgent message is due behind others.
+func TestUrgencyUsesServerClock(t *testing.T) {
+	t.Parallel()
+	url := databases.Postgres(t)
+	right, behind := instance(t, url, wall{}), instance(t, url, wrong(-5*time.Minute))
+	p := newPost(t, right)
+	for _, priority := range []events.Priority{events.Bulk, events.Urgent} {
+		p.occurs.Priority = priority
+		p.trigger(t, nil, nil)
+		_, err := right.Queue().Expand(t.Context(), 10)
+		require.NoError(t, err)
+		due, err := behind.Queue().Due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		assert.Equal(t, priority, due[0].Priority)
 	}
 }
 

@@ -284,7 +284,7 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	p := occurrenceParams(o)
 	maps.Copy(p, more)
 	p["pending"], p["failed"], p["now"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Failed), r.clock()
-	requeued, err := rowsOf[deliveries.ID](r.db(ctx).Raw(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', created_at = @now ,
+	requeued, err := rowsOf[deliveries.ID](r.db(ctx).Raw(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', unsure = FALSE, created_at = @now ,
 			next_at = @now , finished_at = NULL
 		WHERE state = @failed AND occurrence_id = `+occurrenceID+` AND `+condition+` RETURNING id`, p))
 	if err != nil || len(requeued) == 0 {

@@ -71,7 +71,7 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 		}
 		if unresolved == nil {
 			q.store.turns.expanded(in, done.Organization)
-			if done.Done {
+			if done.Completed > 0 {
 				q.store.names.remove(done.Occurrence)
 			}
 			return done, nil
@@ -107,7 +107,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 			if n := len(due); n == 0 || due[n-1].Channel != r.ChannelID {
 				due = append(due, deliveries.Due{Organization: orZero(r.OrganizationID), Channel: r.ChannelID, At: r.NextAt.Add(ahead),
 					Priority: r.Priority})
-			} else if !r.NextAt.After(t.now()) {
+			} else if !r.NextAt.Add(ahead).After(t.now()) {
 				due[n-1].Priority = min(due[n-1].Priority, r.Priority)
 			}
 		}

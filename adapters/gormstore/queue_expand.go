@@ -109,8 +109,12 @@ func (e *expansion) expand(ctx context.Context, limit int) (done deliveries.Expa
 		}
 	}
 	done = deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent}
-	if done.Done, err = e.page(ctx, limit); err != nil {
+	last, err := e.page(ctx, limit)
+	if err != nil {
 		return done, err
+	}
+	if last {
+		done.Completed = 1
 	}
 	if err := e.count(ctx, first); err != nil {
 		return done, err

@@ -93,7 +93,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	due := mapped(through, func(c channels.ID) deliveries.Due {
 		return deliveries.Due{Organization: first.OrganizationID, Channel: c, At: at, Priority: first.Priority}
 	})
-	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Due: due, Done: true}, nil
+	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Due: due, Completed: len(ids)}, nil
 }
 
 // lockSmall locks the small occurrences that have waited longest, and returns them with the

@@ -209,7 +209,7 @@ func (p *post) expandPages(t *testing.T) {
 		}))
 		for _, limitTo := range [][]string{nil, names} {
 			o, made := p.trigger(t, limitTo, nil), 0
-			for done := (deliveries.Expansion{}); !done.Done || done.Occurrence != o.ID; {
+			for done := (deliveries.Expansion{}); done.Completed == 0 || done.Occurrence != o.ID; {
 				var err error
 				done, err = p.Queue().Expand(ctx, 1)
 				require.NoError(t, err)

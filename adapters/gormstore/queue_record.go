@@ -52,6 +52,10 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	}
 	err = q.workSmall(ctx, func(t tx) error {
 		now := t.now()
+		stored, err := t.countStored(ctx, owner, outcomes)
+		if err != nil {
+			return err
+		}
 		var ends []recordedOutcome
 		for attempts, ids := range sent {
 			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now ,
@@ -69,10 +73,31 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 			return err
 		}
 		ends = append(ends, found...)
-		lost = len(outcomes) - len(ends)
+		lost = len(outcomes) - len(ends) - stored
 		return t.countRecordedOutcomes(ctx, ends, now)
 	})
 	return lost, err
+}
+
+// countStored returns how many repeated outcomes are stored already. An outcome that another worker
+// stored looks the same: that is rare, because its attempt would have to end first.
+func (t tx) countStored(ctx context.Context, owner string, outcomes []deliveries.Outcome) (stored int, err error) {
+	attempts := map[int][]deliveries.ID{}
+	for _, o := range outcomes {
+		if o.Repeated {
+			attempts[o.Attempts] = append(attempts[o.Attempts], o.ID)
+		}
+	}
+	for made, ids := range attempts {
+		n := 0
+		err := t.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE id @ids AND attempts >= @made AND NOT (state = @sending AND owner = @owner )", map[string]any{
+			"ids": among(t.dialect, ids), "made": made, "sending": stateNumber(deliveries.Sending), "owner": owner}).Scan(&n).Error
+		if err != nil {
+			return 0, err
+		}
+		stored += n
+	}
+	return stored, nil
 }
 
 // record stores outcomes of any kind. A worker has a slightly older state of the pool: if the

@@ -109,10 +109,8 @@ func (m *Metrics) Recorded(all []deliveries.Outcome, lost int) {
 	m.lost.Add(float64(lost))
 }
 
-// Expanded counts the deliveries of an expansion.
+// Expanded counts the deliveries of an expansion, and the occurrences that it completed.
 func (m *Metrics) Expanded(e deliveries.Expansion) {
 	m.created.Add(float64(e.Deliveries))
-	if e.Done {
-		m.expanded.Inc()
-	}
+	m.expanded.Add(float64(e.Completed))
 }

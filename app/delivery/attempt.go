@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +21,12 @@ import (
 // share of slots allow one. A delivery that needs no attempt, or may have none now, is finished or
 // parked instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
-	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
+	if reason := j.Gates.Closed(); reason != "" {
 		held.finish(s.gateClosed(j, reason), nil)
+		return
+	}
+	if out, ended := s.worker.ended(j); ended {
+		held.finish(out, nil)
 		return
 	}
 	for ctx.Err() == nil { // Deliveries not begun when ctx ends stay held and are released at the end.
@@ -117,8 +120,8 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
 		return noAttempt
 	}
-	if reason := s.worker.ended(j); reason != "" {
-		held.finish(skipped(j, reason), &s.ref)
+	if out, ended := s.worker.ended(j); ended {
+		held.finish(out, &s.ref)
 		return noAttempt
 	}
 	if s.worker.set.Paused() {

@@ -189,6 +189,7 @@ func (q *fakeQueue) claim(c channels.ID, owner string, limit int, lease time.Dur
 	var claimed []deliveries.Job
 	for _, r := range due[:min(limit, len(due))] {
 		r.state, r.owner, r.next = deliveries.Sending, owner, time.Now().Add(lease)
+		r.job.Gates.Expired = !r.job.Expires.IsZero() && !now.Before(r.job.Expires)
 		claimed = append(claimed, r.job)
 	}
 	slices.SortFunc(claimed, func(a, b deliveries.Job) int { return cmp.Compare(a.ID, b.ID) })
@@ -231,7 +232,9 @@ func (q *fakeQueue) record(owner string, outcomes []deliveries.Outcome) (lost in
 			q.givenBack++
 		}
 		if r.state != deliveries.Sending || r.owner != owner {
-			lost++
+			if !o.Repeated || r.job.Attempts < o.Attempts {
+				lost++
+			}
 			continue
 		}
 		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -93,6 +95,35 @@ func TestLostAnswerOfRecord(t *testing.T) {
 		assert.Equal(t, 260, q.count(deliveries.Sent))
 	})
 }
+
+// TestLostAnswersAreNoLostLeases checks that an outcome is marked as repeated after its answer was
+// lost: nothing was taken over then.
+func TestLostAnswersAreNoLostLeases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &unanswering{fakeQueue: newFakeQueue(60, nil), lost: map[deliveries.ID]bool{}}
+		q.pooledBy(100, 0)
+		d := fakeDriver{through: func(_ context.Context, c channels.ID, _ deliveries.Message) error {
+			if c == 1 {
+				return deliveries.Unreachable("the connection was refused")
+			}
+			return nil
+		}}
+		set := settings()
+		var meter lostMeter
+		set.Meter = &meter
+		work(t, q, d, plainComposer{}, set, func() { let(2 * time.Minute) })
+		assert.NotEmpty(t, q.lost)
+		assert.Zero(t, meter.lost.Load())
+	})
+}
+
+// lostMeter counts the deliveries that are reported as taken over.
+type lostMeter struct{ lost atomic.Int64 }
+
+func (m *lostMeter) Attempted(delivery.Attempt)                {}
+func (m *lostMeter) Expanded(deliveries.Expansion)             {}
+func (m *lostMeter) Recorded(_ []deliveries.Outcome, lost int) { m.lost.Add(int64(lost)) }
 
 // cutOffLong is a queue whose Record takes ten seconds to fail. Its Divert takes what a worker held
 // until a minute ago, as the real one does.

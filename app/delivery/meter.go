@@ -14,8 +14,7 @@ type Meter interface {
 	// Recorded counts outcomes that were stored, and leases that were lost to another worker
 	// before.
 	Recorded(outcomes []deliveries.Outcome, lost int)
-	// Expanded counts deliveries that were written, and whether they were the last of their
-	// occurrence.
+	// Expanded counts deliveries that were written, and occurrences that have all of theirs.
 	Expanded(e deliveries.Expansion)
 }
 

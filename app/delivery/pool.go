@@ -125,7 +125,7 @@ func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.
 // failure of the store it waits until the outcomes are stored: the leases of these deliveries may
 // have ended.
 func (s *sender) divert(ctx context.Context) {
-	if s.config.Pool == "" && !s.gone || s.worker.records.behind() {
+	if s.config.Pool == "" && !s.gone || s.worker.records.behind() || s.worker.set.Paused() {
 		return
 	}
 	why := s.pauseReason()

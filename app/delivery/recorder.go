@@ -128,7 +128,9 @@ func (r *recorder) settle(page []deliveries.Outcome) (again []deliveries.Outcome
 		j, reclaimed := r.reclaimed[o.ID]
 		delete(r.reclaimed, o.ID)
 		if reclaimed && j.Attempts >= o.Attempts {
-			again = append(again, r.givenBack(j))
+			back := r.givenBack(j)
+			back.Repeated = true // The stored outcome may have ended the new claim, too.
+			again = append(again, back)
 			continue
 		}
 		delete(r.expected, o.ID)
@@ -223,6 +225,9 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 				r.log.Warn("deliveries were taken over by another worker before their outcome was recorded", "count", lost)
 			}
 			return true
+		}
+		for i := range page {
+			page[i].Repeated = true // The store may have it: only its answer may be missing.
 		}
 		r.fallBehind()
 		if now := r.clock.Now(); now.Sub(r.reported) >= recordReport {

@@ -28,11 +28,12 @@ func newRedacting(d deliveries.Dispatcher, s channels.Settings, secret []string)
 	return redacting{Dispatcher: d, secrets: deliveries.NewMask("***", texts...)}
 }
 
-// Dispatch hands the message over. A panic of the driver is a failure.
+// Dispatch hands the message over. A panic of the driver is a failure. The provider may have the
+// message then.
 func (r redacting) Dispatch(ctx context.Context, m deliveries.Message) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &deliveries.Failure{Err: errors.New("the driver panicked"), Detail: fmt.Errorf("%v", p), Temporary: true, Channel: true}
+			err = &deliveries.Failure{Err: errors.New("the driver panicked"), Detail: fmt.Errorf("%v", p), Temporary: true, Channel: true, MaybeAccepted: true}
 		}
 		err = r.redact(err)
 	}()

@@ -66,13 +66,15 @@ func (w *Worker) heldOccurrences() []events.OccurrenceID {
 	return slices.Collect(maps.Keys(held))
 }
 
-// ended returns why a claimed delivery must not be sent any more, or "" when it may be sent.
-func (w *Worker) ended(j deliveries.Job) deliveries.Reason {
+// ended returns the outcome of a claimed delivery that must not be sent now, because its occurrence
+// was cancelled or seems to have expired. Then it is given back, and the next claim decides by the
+// database's clock: this machine's clock may have jumped.
+func (w *Worker) ended(j deliveries.Job) (out deliveries.Outcome, ended bool) {
 	if cancelled := w.cancelled.Load(); cancelled != nil && (*cancelled)[j.Occurrence] {
-		return deliveries.Cancelled
+		return skipped(j, deliveries.Cancelled), true
 	}
-	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) { // By the clock that the claim uses.
-		return deliveries.Expired
+	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) {
+		return postponedUntried(j, w.clock.Now().Add(w.set.Poll)), true
 	}
-	return ""
+	return deliveries.Outcome{}, false
 }

@@ -169,6 +169,9 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if changed, err := s.refresh(ctx); changed || err != nil {
 			return claimed, err
 		}
+		if s.worker.set.Paused() && len(held.ids()) == 0 {
+			return claimed, nil
+		}
 		if !s.config.Active { // A gate is closed: no attempt follows, so no pause matters.
 			s.divert(ctx)
 		} else if err := s.ensureQuota(ctx); err != nil {

@@ -356,6 +356,41 @@ func TestWorkerPaused(t *testing.T) {
 	})
 }
 
+// TestWorkerPausedChangesNothing pauses an installation while a channel has used up its quota: a
+// copy of the database that goes on later would see other rows.
+func TestWorkerPausedChangesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingQuotaPerDay: 10})
+		second := q.pooled()
+		var paused atomic.Bool
+		d := fakeDriver{through: func(_ context.Context, c channels.ID, _ deliveries.Message) error {
+			if c == second {
+				return deliveries.Unreachable("the connection was refused")
+			}
+			return nil
+		}}
+		set := settings()
+		set.Paused = paused.Load
+		work(t, q, d, plainComposer{}, set, func() {
+			let(30 * time.Second)
+			paused.Store(true)
+			let(time.Minute)
+			var allows, diverted int
+			q.set(func(q *fakeQueue) { allows, diverted = q.allows, len(q.diverted) })
+			assert.NotZero(t, allows)
+			let(time.Hour)
+			q.set(func(q *fakeQueue) {
+				assert.Equal(t, allows, q.allows)
+				assert.Len(t, q.diverted, diverted)
+			})
+			paused.Store(false)
+			let(time.Hour)
+			q.set(func(q *fakeQueue) { assert.Greater(t, q.allows, allows) })
+		})
+	})
+}
+
 func TestWorkerDeletedChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/mocks"
 )
@@ -33,8 +34,13 @@ func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is syncte
 // work runs a worker in a bubble until then returns, and stops it.
 func work(t *testing.T, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
 	t.Helper()
+	workAt(t, clocks.Wall{}, q, d, c, set, then)
+}
+
+func workAt(t *testing.T, clock ports.Clock, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	w := delivery.NewWorker(q, delivery.Drivers{d}, c, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
+	w := delivery.NewWorker(q, delivery.Drivers{d}, c, clock, slog.New(slog.DiscardHandler), set)
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
 	then()
@@ -67,7 +73,7 @@ func TestWorkerSendsWhatItExpanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
 		q.unseen = true
-		q.expansions = []deliveries.Expansion{{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Done: true}}
+		q.expansions = []deliveries.Expansion{{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Completed: 1}}
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
 		work(t, q, d, plainComposer{}, settings(), func() { let(time.Millisecond) })
 		require.Equal(t, deliveries.Sent, q.row(1).state)
@@ -95,7 +101,7 @@ func TestClaimsBetweenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &expansionTimes{fakeQueue: newFakeQueue(0, nil)}
 		page := deliveries.Expansion{Deliveries: 5_000}
-		set := deliveries.Expansion{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Done: true}
+		set := deliveries.Expansion{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Completed: 1}
 		q.expansions = []deliveries.Expansion{page, page, set, set, page, set, page}
 		began := time.Now()
 		work(t, q, fakeDriver{}, plainComposer{}, settings(), func() { let(time.Second) })
@@ -239,6 +245,33 @@ func TestWorkerRechecksBeforeAttempt(t *testing.T) {
 		})
 	}
 }
+
+// TestWorkerDoesNotExpireByItsOwnClock is about a machine whose clock jumps: whether a message has
+// expired is decided by the database's clock.
+func TestWorkerDoesNotExpireByItsOwnClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(10, channels.Settings{"rate_per_second": 1})
+		for _, r := range q.rows {
+			r.job.Expires = time.Now().Add(30 * time.Minute)
+		}
+		clock := &jumping{}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		workAt(t, clock, q, d, plainComposer{}, settings(), func() {
+			let(2500 * time.Millisecond)
+			require.Equal(t, 3, q.count(deliveries.Sent))
+			clock.ahead.Store(int64(time.Hour))
+			let(5 * time.Second)
+			require.Equal(t, 3, q.count(deliveries.Sent))
+			require.Equal(t, 7, q.count(deliveries.Pending))
+		})
+	})
+}
+
+// jumping is a clock that can jump.
+type jumping struct{ ahead atomic.Int64 }
+
+func (c *jumping) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 func TestWorkerRenderError(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,8 @@ type Queue interface {
 	// Renew extends the lease of those deliveries that owner still holds, and returns them.
 	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) (held []ID, err error)
 	// Record stores the outcomes of deliveries that owner holds. Deliveries that another owner has
-	// taken over stay unchanged, and their number is returned.
+	// taken over stay unchanged, and their number is returned. A repeated outcome that is stored
+	// already does not count.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
 	// Channel returns a channel with its settings, and until when it is paused for all instances;
 	// channels.ErrNotFound, with channels.ErrSealed the channel without its settings.
@@ -152,7 +153,7 @@ type Expansion struct {
 	Traceparent  string // of the occurrence
 	Deliveries   int    // written, including skipped ones
 	Due          []Due  // channels that have work by it, where that is known
-	Done         bool
+	Completed    int    // occurrences that have all their deliveries now
 }
 
 // Due is a channel with work.
@@ -209,6 +210,8 @@ type Outcome struct {
 	Next          time.Time // when it is due again, while open
 	Attempts      int
 	MaybeAccepted bool // the provider may have accepted it nevertheless
+	// Repeated is set when an earlier call of Record, whose answer was lost, may have stored it.
+	Repeated bool
 	// To is the channel that takes it over, and Why; 0: it stays.
 	To  channels.ID
 	Why channels.PoolReason

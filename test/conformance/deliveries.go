@@ -304,7 +304,7 @@ func deliveryCases() cases {
 			o := w.waiting(t, 4)
 			jobs := w.claim(t, w.mine.mail, "one", 4, lease)
 			for i, s := range []deliveries.State{deliveries.Failed, deliveries.Sent, deliveries.Failed} {
-				w.record(t, "one", deliveries.Outcome{ID: jobs[i].ID, State: s, Error: "x", Attempts: 7})
+				w.record(t, "one", deliveries.Outcome{ID: jobs[i].ID, State: s, Error: "x", Attempts: 7, MaybeAccepted: true})
 			}
 			before := w.delivery(t, o, jobs[0].ID).Created
 			assert.Equal(t, 2, w.requeue(t, o))
@@ -313,6 +313,7 @@ func deliveryCases() cases {
 			assert.Equal(t, []deliveries.ID{jobs[0].ID, jobs[2].ID}, idsOfJobs(again))
 			for _, j := range again {
 				assert.Zero(t, j.Attempts)
+				assert.False(t, j.MaybeAccepted)
 				assert.True(t, j.Created.After(before), "the time in which it is tried begins anew")
 			}
 			d := w.delivery(t, o, jobs[0].ID)

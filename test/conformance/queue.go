@@ -274,7 +274,7 @@ func expansionCases() cases {
 				for i, s := range steps {
 					assert.Equal(t, o.ID, s.Occurrence)
 					assert.LessOrEqual(t, s.Deliveries, limit)
-					assert.Equal(t, i == len(steps)-1, s.Done)
+					assert.Equal(t, i == len(steps)-1, s.Completed == 1)
 					written += s.Deliveries
 				}
 				assert.Len(t, want, written)

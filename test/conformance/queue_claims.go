@@ -95,13 +95,31 @@ func claimCases() cases {
 				assert.Equal(t, deliveries.Sending, d.State)
 			}
 		},
+		"RepeatedOutcomesAreNotLost": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			jobs := w.claim(t, w.mine.mail, "one", 3, lease)
+			outcomes := []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Sent, Attempts: 1},
+				{ID: jobs[1].ID, State: deliveries.Retrying, Error: "busy", Attempts: 1, Next: time.Now().Add(-time.Second)}}
+			assert.Zero(t, w.record(t, "one", outcomes...))
+			assert.Equal(t, 2, w.record(t, "one", outcomes...))
+			assert.Len(t, w.claim(t, w.mine.mail, "two", 3, lease), 1, "the second one is due again")
+			outcomes = append(outcomes, deliveries.Outcome{ID: jobs[2].ID, State: deliveries.Failed, Error: "x", Attempts: 1})
+			for i := range outcomes {
+				outcomes[i].Repeated = true
+			}
+			assert.Zero(t, w.record(t, "one", outcomes...), "the answer to the first two was lost")
+			assert.Equal(t, deliveries.Failed, w.delivery(t, o, jobs[2].ID).State)
+		},
 		"DueAgainAfterTheLease": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			dead := w.claim(t, w.mine.mail, "dead", 2, -time.Second)
 			again := w.claim(t, w.mine.mail, "alive", 10, lease)
 			assert.Len(t, again, 3)
 			assert.Subset(t, idsOfJobs(again), idsOfJobs(dead))
-			assert.Equal(t, 1, w.record(t, "dead", deliveries.Outcome{ID: dead[0].ID, State: deliveries.Sent, Attempts: 1}), "it comes too late")
+			late := deliveries.Outcome{ID: dead[0].ID, State: deliveries.Sent, Attempts: 1}
+			assert.Equal(t, 1, w.record(t, "dead", late), "it comes too late")
+			late.Repeated = true
+			assert.Equal(t, 1, w.record(t, "dead", late), "another one has it, and has not sent it")
 			assert.Equal(t, deliveries.Sending, w.delivery(t, o, dead[0].ID).State)
 			assert.Zero(t, w.record(t, "alive", deliveries.Outcome{ID: dead[0].ID, State: deliveries.Sent, Attempts: 1}))
 			assert.Equal(t, deliveries.Sent, w.delivery(t, o, dead[0].ID).State)

@@ -133,7 +133,7 @@ func (m *turnModel) expand(t *testing.T) {
 			}
 		}
 		l.write(t, first, front+pending, done.Deliveries)
-		if done.Done {
+		if done.Completed > 0 {
 			m.unexpanded = slices.Delete(m.unexpanded, at, at+1)
 		}
 		return
