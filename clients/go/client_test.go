@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -354,6 +355,104 @@ func TestTriggerAndWaitForACancelledOccurrence(t *testing.T) {
 	ok(t, err)
 	equal(t, api.DeliveryCounts{Sent: 1}, done.Counts)
 	equal(t, 5, len(keys()))
+}
+
+// Whoever triggered an event learns which occurrence it is, so that nobody triggers it again.
+func TestTriggerAndWaitThatCannotRead(t *testing.T) {
+	refuses := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>a proxy", status) }
+	}
+	for name, c := range map[string]struct {
+		read   http.HandlerFunc
+		status int   // of the *Error that is wrapped
+		is     error // what is wrapped
+	}{
+		"Forbidden":          {read: refuses(http.StatusForbidden), status: http.StatusForbidden},
+		"AnErrorOfAProxy":    {read: refuses(http.StatusBadGateway), status: http.StatusBadGateway},
+		"APageOfAProxy":      {read: refuses(http.StatusOK)},
+		"ALostConnection":    {read: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, is: io.EOF},
+		"NoAnswer":           {read: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, is: context.DeadlineExceeded},
+		"ACancelledContext":  {is: context.Canceled},
+		"AnErrorAfterAState": {read: refuses(http.StatusForbidden), status: http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			var state api.OccurrenceState
+			address, _ := unreliable(t, func(attempt int, w http.ResponseWriter, r *http.Request, _ http.Handler) {
+				switch {
+				case attempt == 1:
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusCreated)
+					fmt.Fprint(w, `{"occurrence":12}`)
+				case attempt == 2 && name == "AnErrorAfterAState":
+					state = api.OccurrenceStateScheduled
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"id":12,"state":%q}`, state)
+				case c.read == nil:
+					cancel()
+					<-r.Context().Done()
+				default:
+					c.read(w, r)
+				}
+			})
+			seen, err := clientOf(t, address).TriggerAndWait(ctx, "acme", "shop", "web", "newsletter", api.Trigger{})
+			var wait *WaitError
+			if !errors.As(err, &wait) || wait.Occurrence != 12 || !strings.Contains(err.Error(), "occurrence 12") {
+				t.Fatalf("no *WaitError with the occurrence: %v", err)
+			}
+			if seen == nil || seen.Id != 12 || seen.State != state {
+				t.Fatalf("got %+v", seen)
+			}
+			var refusal *Error
+			if errors.As(err, &refusal) != (c.status != 0) || refusal != nil && refusal.Status != c.status {
+				t.Fatalf("want the status %d: %v", c.status, err)
+			}
+			if c.is != nil && !errors.Is(err, c.is) {
+				t.Fatalf("want %v, got %v", c.is, err)
+			}
+		})
+	}
+}
+
+// Nothing was triggered that could be waited for.
+func TestTriggerAndWaitThatIsRefused(t *testing.T) {
+	seen, err := service(t).TriggerAndWait(t.Context(), "acme", "shop", "web", "nothing", newsletter("go-refused@example.org"))
+	var refusal *Error
+	var wait *WaitError
+	if seen != nil || errors.As(err, &wait) || !errors.As(err, &refusal) || refusal.Status != http.StatusNotFound {
+		t.Fatalf("got %v and %v", seen, err)
+	}
+}
+
+func TestTriggerAndWaitWithAnIdempotencyKey(t *testing.T) {
+	c := service(t)
+	enrolled(t, c, "go-key@example.org")
+	address, keys := unreliable(t, func(_ int, w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
+	wait := func(editors ...api.RequestEditorFn) (int64, error) {
+		done, err := clientOf(t, address).TriggerAndWait(t.Context(), "acme", "shop", "web", "newsletter", newsletter("go-key@example.org"), editors...)
+		if err != nil {
+			return 0, err
+		}
+		return done.Id, nil
+	}
+	first, err := wait(IdempotencyKey("go-wait"))
+	ok(t, err)
+	again, err := wait(IdempotencyKey("go-wait"))
+	ok(t, err)
+	equal(t, first, again)
+	other, err := wait() // A key that is made up is another one each time.
+	ok(t, err)
+	if other == first {
+		t.Fatal("the same occurrence without a key")
+	}
+	equal(t, "go-wait", keys()[0])
+	equal(t, "", keys()[1])
+	_, err = wait(IdempotencyKey(""))
+	var refusal *Error
+	if !errors.As(err, &refusal) || refusal.Status != http.StatusBadRequest {
+		t.Fatalf("an empty key: %v", err)
+	}
 }
 
 func TestExample(t *testing.T) {

@@ -44,6 +44,22 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
+// WaitError is an error after an event was triggered: its occurrence could not be read, or the
+// context ended. Its messages go on being sent, and another trigger would send them again.
+// [errors.As] finds the [*Error] of a refusal in it, and [errors.Is] the error of the context.
+type WaitError struct {
+	Occurrence int64 // its id, as the trigger answered it
+	Err        error
+}
+
+// Error names the occurrence and what went wrong.
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("tocsin: occurrence %d was triggered, and waiting for it failed: %v", e.Occurrence, e.Err)
+}
+
+// Unwrap returns what went wrong.
+func (e *WaitError) Unwrap() error { return e.Err }
+
 // readError reads the answer of a refusal and closes it.
 func readError(r *http.Response) *Error {
 	text := drained(r.Body, 1<<20)

@@ -28,10 +28,11 @@ type transport struct {
 // Do implements [api.HttpRequestDoer].
 func (t *transport) Do(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Key "+t.key)
+	_, named := r.Header["Idempotency-Key"] // The service refuses an empty one.
 	once := r.Method == http.MethodPost && channelTest.MatchString(r.URL.Path)
 	if once {
 		r.Header.Del("Idempotency-Key") // net/http itself may repeat a call that has one.
-	} else if r.Method == http.MethodPost && r.Header.Get("Idempotency-Key") == "" {
+	} else if r.Method == http.MethodPost && !named {
 		// All attempts of one call have the same key, so that the service does it once.
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}

@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+import math
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +18,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tocsin import TocsinError, connect, expect, pages, pages_async, trigger_and_wait, trigger_and_wait_async
+from tocsin import (
+    TocsinError,
+    WaitError,
+    connect,
+    expect,
+    pages,
+    pages_async,
+    trigger_and_wait,
+    trigger_and_wait_async,
+)
 from tocsin.generated import AuthenticatedClient
 from tocsin.generated.api.applications import register
 from tocsin.generated.api.distribution_lists import list_recipients
@@ -31,6 +42,7 @@ from tocsin.generated.models import (
     EnrolledUser,
     Enrollment,
     EnrollmentCustomFieldsType0,
+    Occurrence,
     OccurrenceState,
     Registered,
     Registration,
@@ -65,6 +77,13 @@ def enrolled(client: AuthenticatedClient, email: str) -> None:
     )
     made = expect(Registered, register.sync(*SHOP, client=client, body=body))
     assert made.distribution_list is not None and made.distribution_list.recipients_added == 1
+
+
+def waited(way: str, client: AuthenticatedClient, event: str = "newsletter", **options: object) -> Occurrence:
+    """Triggers an event and waits, in synchronous or asynchronous code."""
+    if way == "sync":
+        return trigger_and_wait(*SHOP, event, client=client, **options)
+    return asyncio.run(trigger_and_wait_async(*SHOP, event, client=client, **options))
 
 
 def newsletter(*to: str, **options: object) -> Trigger:
@@ -289,12 +308,117 @@ def test_trigger_and_wait_for_a_cancelled_occurrence(client: AuthenticatedClient
     enrolled(client, to)
     body = newsletter(to)
     with unreliable(cancelled) as (url, keys):
-        if way == "sync":
-            done = trigger_and_wait(*SHOP, "newsletter", client=client_of(url), body=body)
-        else:
-            done = asyncio.run(trigger_and_wait_async(*SHOP, "newsletter", client=client_of(url), body=body))
+        done = waited(way, client_of(url), body=body)
         assert done.counts.to_dict() == {**counts, "sent": 1}
         assert len(keys) == 5
+
+
+def hangs(attempt: Attempt) -> None:
+    """Does not answer before the caller has gone."""
+    attempt.connection.settimeout(10)
+    with suppress(OSError):
+        attempt.connection.recv(1)
+    attempt.close_connection = True
+
+
+def drops(attempt: Attempt) -> None:
+    attempt.close_connection = True
+
+
+NOT_READ = {
+    "forbidden": (lambda attempt: attempt.answer(403, b"<html>a proxy"), TocsinError, 403),
+    "an_error_of_a_proxy": (lambda attempt: attempt.answer(502, b"<html>a proxy"), TocsinError, 502),
+    "a_page_of_a_proxy": (lambda attempt: attempt.answer(200, b"<html>a proxy"), ValueError, 0),
+    "no_content": (lambda attempt: attempt.answer(204, b""), TypeError, 0),
+    "a_lost_connection": (drops, httpx.TransportError, 0),
+    "no_answer": (hangs, None, 0),
+}
+
+
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("fault", NOT_READ)
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_that_cannot_read(client: AuthenticatedClient, way: str, fault: str, seen: bool) -> None:
+    """Whoever triggered an event learns which occurrence it is, so that nobody triggers it again."""
+    fails, cause, status = NOT_READ[fault]
+    to = f"python-{fault}-{seen}-{way}@example.org"
+    enrolled(client, to)
+    body = newsletter(to, send_at=datetime.now(UTC) + timedelta(days=1))
+    triggered: list[int] = []
+
+    def meddle(attempt: Attempt, n: int, body: bytes) -> None:
+        if n > 2 or n == 2 and not seen:
+            fails(attempt)
+            return
+        answer = attempt.passed_on(body)
+        if n == 1:
+            triggered.append(answer.json()["occurrence"])
+        attempt.answer(answer.status_code, answer.content, Content_Type="application/json")
+
+    with unreliable(meddle) as (url, _):
+        began = time.monotonic()
+        try:
+            shown = waited(way, client_of(url), body=body, timeout=1)
+        except WaitError as error:
+            assert not (seen and fault == "no_answer"), "what was seen before the timeout was lost"
+            assert (error.occurrence, error.status) == (triggered[0], status)
+            assert f"occurrence {triggered[0]}" in str(error) and isinstance(error, TocsinError)
+            if cause:
+                assert isinstance(error.__cause__, cause)
+            if cause is httpx.TransportError:
+                assert isinstance(error, httpx.TransportError) and error.request.method == "GET"
+            assert pickle.loads(pickle.dumps(error)).occurrence == error.occurrence
+        else:
+            assert seen and fault == "no_answer" and shown.id == triggered[0]
+        took = time.monotonic() - began
+        assert took < 5 and (fault != "no_answer" or took >= 1)
+    cancel_occurrence.sync(*SHOP, triggered[0], client=client)
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_through_a_refusal_that_asks_to_wait(client: AuthenticatedClient, way: str) -> None:
+    """A pause between the attempts of a poll ends with the timeout, too."""
+    to = f"python-busy-{way}@example.org"
+    enrolled(client, to)
+    body = newsletter(to, send_at=datetime.now(UTC) + timedelta(days=1))
+
+    def busy(attempt: Attempt, n: int, body: bytes) -> None:
+        if n > 1:
+            attempt.answer(503, b"", Retry_After="2")
+        else:
+            attempt.answer(201, attempt.passed_on(body).content, Content_Type="application/json")
+
+    with unreliable(busy) as (url, keys):
+        began = time.monotonic()
+        with pytest.raises(WaitError) as caught:
+            waited(way, client_of(url), body=body, timeout=0.5)
+        assert 0.5 <= time.monotonic() - began < 2 and len(keys) == 2
+    cancel_occurrence.sync(*SHOP, caught.value.occurrence, client=client)
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_that_is_refused(client: AuthenticatedClient, way: str) -> None:
+    """Nothing was triggered that could be waited for."""
+    with pytest.raises(TocsinError) as caught:
+        waited(way, client, "nothing", body=newsletter("nobody"))
+    assert caught.value.status == 404 and not isinstance(caught.value, WaitError)
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_with_an_idempotency_key(client: AuthenticatedClient, way: str) -> None:
+    to, key = f"python-key-{way}@example.org", f"python-wait-{way}"
+    enrolled(client, to)
+
+    def passes(attempt: Attempt, _: int, body: bytes) -> None:
+        answer = attempt.passed_on(body)
+        attempt.answer(answer.status_code, answer.content, Content_Type="application/json")
+
+    with unreliable(passes) as (url, keys):
+        first = waited(way, client_of(url), body=newsletter(to), idempotency_key=key, timeout=math.inf)
+        again = waited(way, client_of(url), body=newsletter(to), idempotency_key=key)
+        other = waited(way, client_of(url), body=newsletter(to))  # A key that is made up is another one each time.
+        assert again.id == first.id and other.id > first.id
+        assert keys[:2] == [key, None]
 
 
 def test_example() -> None:

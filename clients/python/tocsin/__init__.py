@@ -5,13 +5,14 @@ around them: the key, repetition of what failed for the moment, errors, pages, a
 """
 
 from .calls import connect, expect, pages, pages_async, trigger_and_wait, trigger_and_wait_async
-from .errors import TocsinError
+from .errors import TocsinError, WaitError
 from .webhook import Message, SignatureError, verify_webhook
 
 __all__ = [
     "Message",
     "SignatureError",
     "TocsinError",
+    "WaitError",
     "connect",
     "expect",
     "pages",

@@ -11,14 +11,19 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
+from .errors import wait_error
 from .generated import AuthenticatedClient
 from .generated.api.events import get_occurrence, trigger_event
 from .generated.models import Occurrence, OccurrenceState, Trigger, Triggered
-from .transport import Transport
+from .generated.types import UNSET, Unset
+from .transport import Transport, deadline
 
 T = TypeVar("T")
 
 PAGE_SIZE = 500
+
+# The first pause between two polls, in seconds. With less time left, no poll follows.
+_SHORTEST_PAUSE = 0.05
 
 
 def connect(
@@ -94,21 +99,40 @@ def trigger_and_wait(
     client: AuthenticatedClient,
     body: Trigger,
     timeout: float = 60,
+    idempotency_key: str | Unset = UNSET,
 ) -> Occurrence:
     """Triggers an event and returns its occurrence when every delivery has ended: sent, failed or skipped, as ``counts`` says.
 
-    After ``timeout`` seconds it returns the occurrence as it is then; messages go on being sent. The key needs event:trigger and
+    ``timeout`` seconds after the answer to the trigger it returns the occurrence as it was seen
+    last; messages go on being sent. When the occurrence cannot be read, or was never read in this
+    time, it raises a WaitError with its id. The key of the client needs event:trigger and
     delivery:read.
+
+    Any other error may mean that only the answer to the trigger is lost. To call it again without
+    sending twice, give an ``idempotency_key``: with the same key, the same request within 24 hours
+    is done once. All attempts of one call have the same key; a call without one gets a random key,
+    so that a second call is another request.
     """
-    triggered = trigger_event.sync(org, project, application, event, client=client, body=body)
+    triggered = trigger_event.sync(
+        org, project, application, event, client=client, body=body, idempotency_key=idempotency_key
+    )
     occurrence, ends = _occurrence(triggered), time.monotonic() + timeout
-    pause = 0.05
+    shown, pause = None, _SHORTEST_PAUSE
     while True:
-        shown = expect(Occurrence, get_occurrence.sync(org, project, application, occurrence, client=client))
-        left = ends - time.monotonic()
-        if _over(shown) or left <= 0:
+        token = deadline.set(ends)
+        try:
+            answer = get_occurrence.sync(org, project, application, occurrence, client=client)
+            shown = expect(Occurrence, answer)
+        except Exception as error:
+            if shown is None or time.monotonic() < ends:
+                raise wait_error(occurrence, error) from error
             return shown
-        time.sleep(min(pause, left))
+        finally:
+            deadline.reset(token)
+        left = ends - time.monotonic()
+        if _over(shown) or left < _SHORTEST_PAUSE:
+            return shown
+        time.sleep(min(pause, left / 2))  # The last poll needs time, too.
         pause = min(2 * pause, 2)
 
 
@@ -121,17 +145,27 @@ async def trigger_and_wait_async(
     client: AuthenticatedClient,
     body: Trigger,
     timeout: float = 60,
+    idempotency_key: str | Unset = UNSET,
 ) -> Occurrence:
-    """The same in asynchronous code."""
-    triggered = await trigger_event.asyncio(org, project, application, event, client=client, body=body)
+    """The same in asynchronous code. A cancellation of the task passes through it as it is."""
+    triggered = await trigger_event.asyncio(
+        org, project, application, event, client=client, body=body, idempotency_key=idempotency_key
+    )
     occurrence, ends = _occurrence(triggered), time.monotonic() + timeout
-    pause = 0.05
+    shown, pause = None, _SHORTEST_PAUSE
     while True:
-        shown = expect(Occurrence, await get_occurrence.asyncio(org, project, application, occurrence, client=client))
-        left = ends - time.monotonic()
-        if _over(shown) or left <= 0:
+        try:
+            async with asyncio.timeout(ends - time.monotonic()):
+                answer = await get_occurrence.asyncio(org, project, application, occurrence, client=client)
+            shown = expect(Occurrence, answer)
+        except Exception as error:
+            if shown is None or time.monotonic() < ends:
+                raise wait_error(occurrence, error) from error
             return shown
-        await asyncio.sleep(min(pause, left))
+        left = ends - time.monotonic()
+        if _over(shown) or left < _SHORTEST_PAUSE:
+            return shown
+        await asyncio.sleep(min(pause, left / 2))
         pause = min(2 * pause, 2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import responses
@@ -58,6 +58,41 @@ class TocsinError(Exception):
             error.detail = f"redirected to {location}: use this URL"
         error.request_id = error.request_id or response.headers.get("X-Request-ID", "")
         return error
+
+
+class WaitError(TocsinError):
+    """An error after an event was triggered: its occurrence could not be read.
+
+    Its messages go on being sent, and another trigger would send them again. ``occurrence`` is its
+    id, as the trigger answered it, and ``__cause__`` is what went wrong. The status and the other
+    attributes are those of a refusal; without one the status is 0. After a lost connection it is
+    an httpx.TransportError as well.
+    """
+
+    def __init__(self, occurrence: int, cause: Exception) -> None:
+        refusal = cause if isinstance(cause, TocsinError) else TocsinError(0)
+        super().__init__(**{f.name: getattr(refusal, f.name) for f in fields(TocsinError)})
+        self.occurrence = occurrence
+        self.__cause__ = cause
+
+    def __str__(self) -> str:
+        what = str(self.__cause__) or type(self.__cause__).__name__
+        return f"occurrence {self.occurrence} was triggered, and waiting for it failed: {what}"
+
+
+class _LostWaitError(WaitError, httpx.TransportError):
+    """The connection was lost: handlers of errors of httpx find it as well."""
+
+    def __init__(self, occurrence: int, cause: httpx.TransportError) -> None:
+        super().__init__(occurrence, cause)
+        self._request = cause._request  # Of httpx.HTTPError, whose constructor is not called.
+
+
+def wait_error(occurrence: int, cause: Exception) -> WaitError:
+    """The error for what went wrong."""
+    if isinstance(cause, httpx.TransportError):
+        return _LostWaitError(occurrence, cause)
+    return WaitError(occurrence, cause)
 
 
 def _retry_after(value: str) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 import secrets
 import time
+from contextvars import ContextVar
 
 import httpx
 
@@ -14,6 +16,10 @@ from .errors import TocsinError
 
 # The paths of the calls that send a real message each time, whatever their Idempotency-Key.
 _CHANNEL_TEST = re.compile("/c/[^/]+/test/$")
+
+# The time, by time.monotonic(), at which the calls of a caller that waits must have ended. It
+# bounds calls of synchronous code; asyncio.timeout bounds the others.
+deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -28,6 +34,7 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._sync = self._sync or httpx.HTTPTransport()
         _name(request)
         for attempt in range(self._retries + 1):
+            _bound(request)
             try:
                 response = self._sync.handle_request(request)
                 if response.status_code < 300 or response.status_code == 304:
@@ -37,7 +44,10 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 error: TocsinError | httpx.TransportError = TocsinError.of(response)
             except httpx.TransportError as e:
                 error = e
-            time.sleep(self._pause(request, attempt, error))
+            pause, left = self._pause(request, attempt, error), deadline.get() - time.monotonic()
+            time.sleep(max(min(pause, left), 0))
+            if pause >= left:
+                raise error
         raise AssertionError("the last attempt returns or raises")
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -84,3 +94,13 @@ def _name(request: httpx.Request) -> None:
     """Gives all attempts of one call the same key, so that the service does it once."""
     if request.method == "POST" and "Idempotency-Key" not in request.headers:
         request.headers["Idempotency-Key"] = secrets.token_hex(16)
+
+
+def _bound(request: httpx.Request) -> None:
+    """Gives no step of an attempt more time than is left."""
+    left = deadline.get() - time.monotonic()
+    if left < math.inf:
+        limits = request.extensions.get("timeout", {})
+        steps = ("connect", "read", "write", "pool")
+        given = {step: left if limits.get(step) is None else limits[step] for step in steps}
+        request.extensions["timeout"] = {step: max(min(left, given[step]), 0.001) for step in steps}

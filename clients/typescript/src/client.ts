@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import createClient, { type Client } from "openapi-fetch";
-import { TocsinError } from "./errors.js";
+import { TocsinError, WaitError } from "./errors.js";
 import type { components, paths } from "./schema.js";
 
 /** The calls of the API, as openapi-fetch has them: `client.GET("/api/v1/user/{org}/", …)`. */
@@ -108,19 +108,35 @@ export async function* pages<T>(
   }
 }
 
+/** The first pause between two polls, in milliseconds. With less time left, no poll follows. */
+const shortestPause = 50;
+
+/** The longest time, in milliseconds, that a timer of JavaScript can wait. */
+const longestTimer = 2 ** 31 - 1;
+
 /**
- * Triggers an event and returns its occurrence when every delivery has ended: sent, failed or skipped, as `counts` says. After `timeout`
- * milliseconds, a minute unless set, it returns the occurrence as it is then; messages go on being sent. The key needs event:trigger and
- * delivery:read.
+ * Triggers an event and returns its occurrence when every delivery has ended: sent, failed or
+ * skipped, as `counts` says. The key of the client needs event:trigger and delivery:read.
+ *
+ * `timeout` milliseconds, a minute unless set, after the answer to the trigger it returns the
+ * occurrence as it was seen last; messages go on being sent. When the occurrence cannot be read, or
+ * was never read in this time, it throws a WaitError with its id.
+ *
+ * Any other error may mean that only the answer to the trigger is lost. To call it again without
+ * sending twice, give an `idempotencyKey`: with the same key, the same request within 24 hours is
+ * done once. All attempts of one call have the same key; a call without one gets a random key, so
+ * that a second call is another request.
  */
 export async function triggerAndWait(
   client: Tocsin,
   event: { org: string; prj: string; app: string; evt: string },
   body: components["schemas"]["Trigger"],
   timeout = 60_000,
+  idempotencyKey?: string,
 ): Promise<components["schemas"]["Occurrence"]> {
+  const header = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
   const triggered = data(
-    await client.POST("/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/", { params: { path: event }, body }),
+    await client.POST("/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/", { params: { path: event, header }, body }),
   );
   if (!("occurrence" in triggered)) {
     throw new TypeError("a dry run has nothing to wait for");
@@ -128,15 +144,27 @@ export async function triggerAndWait(
   const { org, prj, app } = event;
   const path = { org, prj, app, id: triggered.occurrence };
   const ends = performance.now() + timeout;
-  for (let wait = 50; ; wait = Math.min(2 * wait, 2000)) {
-    const shown = data(await client.GET("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/", { params: { path } }));
-    const left = ends - performance.now();
-    // What is being sent when an occurrence is cancelled ends after that.
-    const { pending, sending, retrying } = shown.counts;
-    const over = shown.state === "done" || (shown.state === "cancelled" && pending + sending + retrying === 0);
-    if (over || left <= 0) {
-      return shown;
+  let seen: components["schemas"]["Occurrence"] | undefined;
+  for (let wait = shortestPause; ; wait = Math.min(2 * wait, 2000)) {
+    const signal = AbortSignal.timeout(Math.min(Math.max(Math.ceil(ends - performance.now()), 0), longestTimer));
+    try {
+      const shown = data(await client.GET("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/", { params: { path }, signal }));
+      // What is being sent when an occurrence is cancelled ends after that.
+      const { pending, sending, retrying } = shown.counts;
+      if (shown.state === "done" || (shown.state === "cancelled" && pending + sending + retrying === 0)) {
+        return shown;
+      }
+      seen = shown;
+    } catch (error) {
+      if (!seen || !signal.aborted) {
+        throw new WaitError(triggered.occurrence, error);
+      }
+      return seen;
     }
-    await pause(Math.min(wait, left));
+    const left = ends - performance.now();
+    if (left < shortestPause) {
+      return seen;
+    }
+    await pause(Math.min(wait, left / 2)); // The last poll needs time, too.
   }
 }

@@ -2,7 +2,7 @@ const temporary = new Set([429, 502, 503, 504]);
 
 /** A refusal by the service, or by something between it and the client. */
 export class TocsinError extends Error {
-  override readonly name = "TocsinError";
+  override readonly name: string = "TocsinError";
   /** What it is, for programs; empty where the answer has none. */
   readonly code: string;
   /** URL of a page about it. */
@@ -44,6 +44,30 @@ export class TocsinError extends Error {
   /** Whether the same request may succeed later. */
   get temporary(): boolean {
     return temporary.has(this.status);
+  }
+}
+
+/**
+ * An error after an event was triggered: its occurrence could not be read. Its messages go on being
+ * sent, and another trigger would send them again. The status and the other properties are those of
+ * a refusal; without one the status is 0.
+ */
+export class WaitError extends TocsinError {
+  override readonly name = "WaitError";
+
+  constructor(
+    /** The id of the occurrence, as the trigger answered it. */
+    readonly occurrence: number,
+    /** What went wrong. */
+    override readonly cause: unknown,
+  ) {
+    super(0, new Headers(), "");
+    if (cause instanceof TocsinError) {
+      const { status, code, type, detail, param, requestId, quota, fields, retryAfter } = cause;
+      Object.assign(this, { status, code, type, detail, param, requestId, quota, fields, retryAfter });
+    }
+    const what = cause instanceof Error ? cause.message : String(cause);
+    this.message = `occurrence ${occurrence} was triggered, and waiting for it failed: ${what}`;
   }
 }
 

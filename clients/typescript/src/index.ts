@@ -4,6 +4,6 @@
  * webhooks.
  */
 export { connect, data, pages, triggerAndWait, type Options, type Tocsin } from "./client.js";
-export { TocsinError } from "./errors.js";
+export { TocsinError, WaitError } from "./errors.js";
 export { SignatureError, verifyWebhook, type Message } from "./webhook.js";
 export type { components, operations, paths } from "./schema.js";

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { connect, data, pages, TocsinError, triggerAndWait, type components } from "../src/index.js";
+import { connect, data, pages, TocsinError, triggerAndWait, WaitError, type components } from "../src/index.js";
 
 function environment(name: string): string {
   const value = process.env[name];
@@ -260,6 +260,66 @@ test("trigger and wait for a cancelled occurrence", async () => {
       assert.equal(keys.length, 5);
     },
   );
+});
+
+// Whoever triggered an event learns which occurrence it is, so that nobody triggers it again.
+for (const [fault, status, cause, fails] of [
+  ["a refusal", 403, TocsinError, (_request, answer) => answer.writeHead(403).end("<html>a proxy")],
+  ["an error of a proxy", 502, TocsinError, (_request, answer) => answer.writeHead(502).end("<html>a proxy")],
+  ["a page of a proxy", 0, SyntaxError, (_request, answer) => answer.writeHead(200).end("<html>a proxy")],
+  ["an answer without content", 0, TypeError, (_request, answer) => answer.writeHead(204).end()],
+  ["JSON that is no occurrence", 0, TypeError, (_request, answer) => answer.writeHead(200).end("{}")],
+  ["a lost connection", 0, TypeError, (request) => request.socket.destroy()],
+  ["no answer", 0, Error, () => {}],
+  ["an answer that does not end", 0, Error, (_request, answer) => answer.writeHead(200).write("{")],
+  ["a refusal that asks to wait", 0, Error, (_request, answer) => answer.writeHead(503, { "Retry-After": "2" }).end()],
+] as [string, number, new (message: string) => Error, (request: IncomingMessage, answer: ServerResponse) => void][]) {
+  for (const seen of [false, true]) {
+    test(`trigger and wait with ${fault}${seen ? " after a state" : ""}`, () =>
+      unreliable(
+        (attempt, request, _body, answer) => {
+          if (attempt > 2 || (attempt === 2 && !seen)) {
+            fails(request, answer);
+            return;
+          }
+          answer.writeHead(attempt === 1 ? 201 : 200, { "Content-Type": "application/json" });
+          answer.end(JSON.stringify({ occurrence: 12, id: 12, state: "running", counts: { pending: 1, sending: 0, retrying: 0 } }));
+        },
+        async (address) => {
+          const began = performance.now();
+          const call = triggerAndWait(clientOf(address), event, newsletter("nobody"), 500);
+          const inTime = cause !== Error; // Without an answer the timeout ends it.
+          if (seen && !inTime) {
+            assert.equal((await call).id, 12);
+          } else {
+            const error = await refusal(call);
+            assert.ok(error instanceof WaitError, String(error));
+            assert.equal(error.occurrence, 12);
+            assert.equal(error.status, status);
+            assert.ok(error.cause instanceof cause || (!inTime && error.cause instanceof DOMException), String(error.cause));
+            assert.match(error.message, /occurrence 12 /);
+          }
+          const took = performance.now() - began;
+          assert.ok(inTime || (took >= 499 && took < 2000), `it took ${took} ms`);
+        },
+      ));
+  }
+}
+
+test("trigger and wait that is refused", async () => {
+  const error = await refusal(triggerAndWait(client, { ...app, evt: "nothing" }, newsletter("nobody")));
+  assert.equal(error.status, 404);
+  assert.ok(!(error instanceof WaitError), "nothing was triggered that could be waited for");
+});
+
+test("trigger and wait with an Idempotency-Key", async () => {
+  const to = "typescript-key@example.org";
+  await enrolled(to);
+  const first = await triggerAndWait(client, event, newsletter(to), Infinity, "typescript-wait");
+  const again = await triggerAndWait(client, event, newsletter(to), undefined, "typescript-wait");
+  assert.equal(again.id, first.id);
+  const other = await triggerAndWait(client, event, newsletter(to)); // A key that is made up is another one each time.
+  assert.ok(other.id > first.id);
 });
 
 test("the example", async () => {
