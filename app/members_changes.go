@@ -110,7 +110,7 @@ func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) (
 	if len(distinct) == 0 || len(distinct) > MaxSelected {
 		return nil, ErrSelection
 	}
-	ms, err := tx.Users().ByIDs(ctx, org.ID, ids)
+	ms, err := tx.Users().ByIDs(ctx, org.ID, ids, 0)
 	if err == nil && len(ms) != len(distinct) {
 		for _, m := range ms {
 			delete(distinct, m.ID)

@@ -12,7 +12,7 @@ import (
 
 // PlanEnrollment finds the users that a batch refers to and plans its changes in the organization
 // with this slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound,
-// orgs.ErrGroupNotFound.
+// orgs.ErrGroupNotFound, users.ErrTooLarge.
 func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch) (*users.Plan, error) {
 	at, groups, err := tx.Orgs().WithGroups(ctx, org, b.Group)
 	if err != nil {
@@ -24,7 +24,7 @@ func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch)
 	if !slices.ContainsFunc(groups, orgs.Group.IsDefault) {
 		return nil, fmt.Errorf("the organization %d has no group %s", at.ID, orgs.DefaultGroup)
 	}
-	found, err := tx.Users().Matches(ctx, at.ID, b.Keys())
+	found, err := tx.Users().Matches(ctx, at.ID, b.Keys(), b.MaxBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -42,15 +42,24 @@ func matchesSQL(d dialect, keys []string) (statement string, set columnSet) {
 		set.joinTable(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
 }
 
-func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (found []users.Match, err error) {
+func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string, maxBytes int) (found []users.Match, err error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	statement, set := matchesSQL(r.dialect, keys)
+	reader, byEmail := newMemberReader(maxBytes, len(keys)), map[string]int{}
 	err = r.sets().query(r.statementContext(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
-		m, err := scanMatch(rows)
-		found = append(found, m)
-		return err
+		m, err := scanMatch(rows, reader)
+		if err != nil || m.User != 0 {
+			found = append(found, m)
+			return err
+		}
+		if i, known := byEmail[m.Key]; !known {
+			byEmail[m.Key], found = len(found), append(found, m)
+		} else if m.Member.ID < found[i].Member.ID {
+			found[i] = m
+		}
+		return nil
 	})
 	return found, err
 }
@@ -79,16 +88,13 @@ func (r userRepo) MatchedBytes(ctx context.Context, org orgs.ID, keys []string) 
 }
 
 // scanMatch scans a row of matchesSQL.
-func scanMatch(rows *sql.Rows) (match users.Match, err error) {
+func scanMatch(rows *sql.Rows, reader *memberReader) (match users.Match, err error) {
 	var row memberRow
-	to := []any{&match.Key, &match.User}
-	for _, c := range row.columns() {
-		to = append(to, c.to)
-	}
-	if err := rows.Scan(append(to, nullableTo(&row.GroupNames), &match.Holds)...); err != nil || row.ID == 0 {
+	to := append([]any{&match.Key, &match.User}, row.pointers()...)
+	if err := rows.Scan(append(to, &match.Holds)...); err != nil || row.ID == 0 {
 		return match, err
 	}
-	m, err := row.member()
+	m, err := reader.member(row)
 	match.Member = &m
 	return match, err
 }

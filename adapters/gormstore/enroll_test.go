@@ -45,7 +45,7 @@ type unmatchedUsers struct {
 	t *testing.T
 }
 
-func (u unmatchedUsers) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) {
+func (u unmatchedUsers) Matches(context.Context, orgs.ID, []string, int) ([]users.Match, error) {
 	u.t.Error("the metadata was read")
 	return nil, nil
 }

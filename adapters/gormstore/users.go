@@ -3,7 +3,9 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -50,6 +52,11 @@ func (r *memberRow) columns() []column {
 	return append(all, columnsOfDetails(&r.Details)...)
 }
 
+// pointers returns the pointers to the columns that memberColumns selects.
+func (r *memberRow) pointers() []any {
+	return append(mapped(r.columns(), func(c column) any { return c.to }), nullableTo(&r.GroupNames))
+}
+
 // columnsOfDetails returns the columns of the details of a member.
 func columnsOfDetails(d *users.Details) []column {
 	return mapped(d.List(), func(d users.Detail) column { return column{d.Name, nullableTo(d.Value)} })
@@ -78,6 +85,27 @@ func (r memberRow) member() (users.Member, error) {
 	}
 	slices.Sort(m.Groups)
 	return m, nil
+}
+
+// memberReader decodes members until they take too much memory.
+type memberReader struct{ bytes, maxBytes int }
+
+// newMemberReader returns a reader of the members that n keys or ids find. What a single one finds
+// may take more than maxBytes; 0: there is no limit.
+func newMemberReader(maxBytes, n int) *memberReader {
+	if maxBytes == 0 || n == 1 {
+		maxBytes = math.MaxInt
+	}
+	return &memberReader{maxBytes: maxBytes}
+}
+
+// member decodes the next member; users.ErrTooLarge.
+func (r *memberReader) member(row memberRow) (users.Member, error) {
+	m, err := row.member()
+	if r.bytes += users.Memory(len(row.CustomFields)+len(row.GroupNames), m.CustomFields); err == nil && r.bytes > r.maxBytes {
+		err = users.ErrTooLarge
+	}
+	return m, err
 }
 
 // memberFields parses the custom fields of a member.
@@ -193,8 +221,15 @@ func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (use
 	return decodeOne(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id = ?", org, id), users.ErrNotFound, memberRow.member)
 }
 
-func (r userRepo) ByIDs(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
-	return decodeAll(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)), memberRow.member)
+func (r userRepo) ByIDs(ctx context.Context, org orgs.ID, ids []users.MemberID, maxBytes int) ([]users.Member, error) {
+	reader := newMemberReader(maxBytes, len(ids))
+	return scanned(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)), 0, func(rows *sql.Rows) (users.Member, error) {
+		var row memberRow
+		if err := rows.Scan(row.pointers()...); err != nil {
+			return users.Member{}, err
+		}
+		return reader.member(row)
+	})
 }
 
 func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]users.Member, error) {

@@ -146,7 +146,7 @@ type userRepository struct {
 	store *store
 }
 
-func (userRepository) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) {
+func (userRepository) Matches(context.Context, orgs.ID, []string, int) ([]users.Match, error) {
 	return nil, nil
 }
 

@@ -17,7 +17,8 @@ import (
 )
 
 // chunkRows is how many rows are one unit of work: large enough that the database works in sets,
-// small enough that others can write in between. chunkBytes bounds the memory of large rows.
+// small enough that others can write in between. chunkBytes bounds the memory of large rows, and of
+// the existing members that are read for them.
 // writers is how many chunks are written at a time. In a database that allows only one writer, the
 // second chunk waits for the first.
 const (
@@ -104,7 +105,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 			if len(c.enrollments) == 0 {
 				return c.outcome(nil, newGroup), nil
 			}
-			done, err := i.enroll(ctx, org, users.Batch{Enrollments: c.enrollments, Group: group, MergeFields: true}, what.DryRun)
+			done, err := i.enroll(ctx, org, c.batch(group), what.DryRun)
 			return c.outcome(done, newGroup), err
 		},
 		report: func(done outcome) {

@@ -50,7 +50,7 @@ func (s sink) Users() users.Repository {
 // sunk is a repository without users that stores none.
 type sunk struct{ users.Repository }
 
-func (sunk) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) { return nil, nil }
+func (sunk) Matches(context.Context, orgs.ID, []string, int) ([]users.Match, error) { return nil, nil }
 
 func (sunk) Enroll(context.Context, users.Writes) error { return nil }
 

@@ -393,7 +393,7 @@ var errAsked = errors.New("somebody is to be enrolled")
 
 func (a asked) Users() users.Repository { return a }
 
-func (a asked) Matches(_ context.Context, _ orgs.ID, keys []string) ([]users.Match, error) {
+func (a asked) Matches(_ context.Context, _ orgs.ID, keys []string, _ int) ([]users.Match, error) {
 	*a.keys = keys
 	return nil, errAsked
 }

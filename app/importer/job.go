@@ -112,7 +112,7 @@ func (r *jobRun) beginChunk(ctx context.Context, size int) (chunk context.Contex
 	chunk, span := r.set.Tracer.Begin(ctx, ports.SpanStart{Name: "import chunk", Links: []string{r.trace}})
 	span.Number("tocsin.import", int64(r.job.ID))
 	span.Number("tocsin.rows", int64(size))
-	return chunk, func(err error) { span.End(err != nil) }
+	return chunk, func(err error) { span.End(err != nil && !errors.Is(err, users.ErrTooLarge)) }
 }
 
 // checkTurn returns errYield if another organization waits and the job has had its turn.
@@ -210,7 +210,9 @@ func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	return app.PlanEnrollment(ctx, tx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, MayChange: by.MayChange})
+	b := c.batch(r.job.Group.ID)
+	b.MayChange = by.MayChange
+	return app.PlanEnrollment(ctx, tx, r.org.Slug, b)
 }
 
 // editor returns the user who started the job or its undo, with that user's current rights;

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -17,8 +18,8 @@ type filePass struct {
 	duplicate rowSet
 	from      int // rows before it are skipped
 	writers   int // chunks that are written at a time
-	// write writes a chunk and returns its outcome. It is not interrupted. report gets the outcomes
-	// afterwards, in the order of the file.
+	// write writes a chunk and returns its outcome; users.ErrTooLarge if it must be written in
+	// halves. It is not interrupted. report gets the outcomes afterwards, in the order of the file.
 	write  func(ctx context.Context, c chunk) (outcome, error)
 	report func(done outcome)
 }
@@ -28,34 +29,43 @@ type chunk struct {
 	enrollments []users.Enrollment
 	rows        []imports.Row // of the enrollments
 	rejected    []*imports.RowError
-	duplicates  int
-	bytes       int // of memory that the rows take, estimated
+	duplicates  []int // their lines
+	bytes       int   // of memory that the rows take, estimated
 }
-
-// Estimates of the memory of a row: of its parts that all rows have, and of a value of its metadata
-// with its place in a map. The text is counted twice, because cells may be copies of it.
-const (
-	rowBytes   = 512
-	fieldBytes = 128
-)
 
 func (c *chunk) add(row imports.Row, e users.Enrollment) {
 	c.enrollments = append(c.enrollments, e)
 	c.rows = append(c.rows, row)
-	c.bytes += rowBytes + 2*len(row.Text) + fieldBytes*len(e.CustomFields)
+	c.bytes += users.Memory(len(row.Text), e.CustomFields)
 }
 
 func (c *chunk) reject(wrong *imports.RowError) {
 	c.rejected = append(c.rejected, wrong)
-	c.bytes += rowBytes + 2*len(wrong.Text)
+	c.bytes += users.Memory(len(wrong.Text), nil)
 }
 
 func (c *chunk) full() bool {
-	return max(len(c.enrollments), len(c.rejected), c.duplicates) >= chunkRows || c.bytes >= chunkBytes
+	return max(len(c.enrollments), len(c.rejected), len(c.duplicates)) >= chunkRows || c.bytes >= chunkBytes
 }
 
 // size returns how many rows of the file a chunk has.
-func (c chunk) size() int { return len(c.rows) + len(c.rejected) + c.duplicates }
+func (c chunk) size() int { return len(c.rows) + len(c.rejected) + len(c.duplicates) }
+
+// batch returns the enrollments of a chunk. The members that they mean are bounded like its rows.
+func (c chunk) batch(group orgs.GroupID) users.Batch {
+	return users.Batch{Enrollments: c.enrollments, Group: group, MergeFields: true, MaxBytes: chunkBytes}
+}
+
+// halves splits a chunk at the line of the row in its middle: what comes before it in the file must
+// be written before it.
+func (c chunk) halves() (first, second chunk) {
+	n := len(c.rows) / 2
+	line := c.rows[n].Line
+	r, _ := slices.BinarySearchFunc(c.rejected, line, func(wrong *imports.RowError, line int) int { return cmp.Compare(wrong.Line, line) })
+	d, _ := slices.BinarySearch(c.duplicates, line)
+	return chunk{enrollments: c.enrollments[:n], rows: c.rows[:n], rejected: c.rejected[:r], duplicates: c.duplicates[:d]},
+		chunk{enrollments: c.enrollments[n:], rows: c.rows[n:], rejected: c.rejected[r:], duplicates: c.duplicates[d:]}
+}
 
 // outcome is the result of writing a chunk.
 type outcome struct {
@@ -82,12 +92,12 @@ func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 		}
 	}
 	slices.SortFunc(o.rejected, func(a, b *imports.RowError) int { return cmp.Compare(a.Line, b.Line) })
-	o.report.Rejected, o.report.Duplicates = len(o.rejected), c.duplicates
+	o.report.Rejected, o.report.Duplicates = len(o.rejected), len(c.duplicates)
 	return o
 }
 
 // do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk
-// cannot be written, the chunks under way are finished and reported, so that the caller knows which
+// cannot be written, the writes under way are finished and reported, so that the caller knows which
 // rows were kept.
 func (p filePass) do(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -101,12 +111,13 @@ func (p filePass) do(ctx context.Context) error {
 	var failed error
 	for w := range p.writeAll(ctx, chunks) {
 		err := <-w.end
-		if err == nil {
-			p.report(w.outcome)
-			continue
+		for _, done := range w.outcomes {
+			p.report(done)
 		}
-		failed = cmp.Or(failed, err)
-		stop()
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			stop()
+		}
 	}
 	ended := <-read // When this returns, the caller may use the file again.
 	return cmp.Or(failed, ended)
@@ -114,8 +125,8 @@ func (p filePass) do(ctx context.Context) error {
 
 // pendingChunk is a chunk that is being written.
 type pendingChunk struct {
-	outcome outcome
-	end     chan error
+	outcomes []outcome // of its parts, in the order of the file
+	end      chan error
 }
 
 // writeAll writes chunks concurrently and returns them in the order of the file. No two of them are
@@ -127,18 +138,35 @@ func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pen
 		for c := range chunks {
 			w := &pendingChunk{end: make(chan error, 1)}
 			begun <- w
-			if ctx.Err() != nil { // Chunks that were read ahead are dropped.
-				w.end <- context.Cause(ctx)
-				continue
-			}
 			go func() {
 				var err error
-				w.outcome, err = p.write(context.WithoutCancel(ctx), c)
+				w.outcomes, err = p.writeParts(ctx, c)
 				w.end <- err
 			}()
 		}
 	}()
 	return begun
+}
+
+// writeParts writes a chunk, in halves where it means members who are too large, until ctx ends:
+// chunks that were read ahead are dropped then. It returns the outcomes of what it has written.
+func (p filePass) writeParts(ctx context.Context, c chunk) (done []outcome, err error) {
+	for parts := []chunk{c}; len(parts) > 0; {
+		if ctx.Err() != nil {
+			return done, context.Cause(ctx)
+		}
+		o, err := p.write(context.WithoutCancel(ctx), parts[0])
+		switch {
+		case errors.Is(err, users.ErrTooLarge):
+			first, second := parts[0].halves()
+			parts = slices.Replace(parts, 0, 1, first, second)
+		case err != nil:
+			return done, err
+		default:
+			done, parts = append(done, o), parts[1:]
+		}
+	}
+	return done, nil
 }
 
 func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
@@ -159,7 +187,7 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 		case wrong != nil:
 			c.reject(wrong)
 		case p.duplicate.has(n):
-			c.duplicates++
+			c.duplicates = append(c.duplicates, row.Line)
 		default:
 			c.add(row, e)
 		}

@@ -35,7 +35,7 @@ func (j *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, i
 			if err != nil {
 				return err
 			}
-			removal, err := planUndo(ctx, tx, at.Organization, job, created, by)
+			removal, err := planUndo(ctx, tx, at.Organization, job, created.People, by)
 			if err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 		if err != nil {
 			return imports.Job{}, err
 		}
-		removal, err := planUndo(ctx, tx, r.org.Slug, r.job, created, by)
+		removal, err := planUndo(ctx, tx, r.org.Slug, r.job, created.People, by)
 		if err != nil {
 			return imports.Job{}, err
 		}
@@ -155,8 +155,9 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 	return err
 }
 
-// planUndo reads the current state of created users and plans which of it is removed.
-func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Editor) (imports.Removal, error) {
+// planUndo reads the current state of created users and plans which of it is removed. It reads
+// members who are too large in halves.
+func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created []imports.Creation, by operators.Editor) (imports.Removal, error) {
 	now := imports.CurrentState{MayChange: by.MayChange}
 	_, groups, err := tx.Orgs().WithGroups(ctx, org, job.Group.ID)
 	if err != nil {
@@ -168,11 +169,21 @@ func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, cre
 			now.Group = g
 		}
 	}
-	ids := make([]users.MemberID, len(created.People))
-	for n, c := range created.People {
+	ids := make([]users.MemberID, len(created))
+	for n, c := range created {
 		ids[n] = c.Member
 	}
-	if now.Members, err = tx.Users().ByIDs(ctx, job.Organization, ids); err != nil {
+	now.Members, err = tx.Users().ByIDs(ctx, job.Organization, ids, chunkBytes)
+	if errors.Is(err, users.ErrTooLarge) {
+		half := len(created) / 2
+		first, err := planUndo(ctx, tx, org, job, created[:half], by)
+		if err != nil {
+			return imports.Removal{}, err
+		}
+		second, err := planUndo(ctx, tx, org, job, created[half:], by)
+		return first.Plus(second), err
+	}
+	if err != nil {
 		return imports.Removal{}, err
 	}
 	if now.Addresses, err = tx.Addresses().OfMembers(ctx, job.Organization, ids, ""); err != nil {
@@ -188,7 +199,7 @@ func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, cre
 	if now.Assigned, err = tx.Addresses().Assigned(ctx, job.Organization, given); err != nil {
 		return imports.Removal{}, err
 	}
-	return now.Removal(created.People), nil
+	return now.Removal(created), nil
 }
 
 // remove executes a removal.

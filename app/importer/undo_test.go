@@ -140,7 +140,7 @@ func TestUndo(t *testing.T) {
 			assert.Equal(b, before, people(b.T, b.store, "acme"))
 			assert.Equal(b, apart, people(b.T, b.store, "beta"))
 			require.NoError(b, b.store.View(b.Context(), func(tx ports.Tx) error {
-				found, err := tx.Users().Matches(b.Context(), 1, []string{"new@example.org", "other@example.org"})
+				found, err := tx.Users().Matches(b.Context(), 1, []string{"new@example.org", "other@example.org"}, 0)
 				require.Len(b, found, 1, "the identity that the import created is gone, the other is not")
 				assert.Equal(b, "other@example.org", found[0].Key)
 				return err

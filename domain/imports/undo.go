@@ -142,6 +142,12 @@ type Removal struct {
 	Undo      Undo
 }
 
+// Plus adds what the undo of further creations removes.
+func (r Removal) Plus(more Removal) Removal {
+	return Removal{Members: append(r.Members, more.Members...), Unlinked: append(r.Unlinked, more.Unlinked...),
+		Addresses: append(r.Addresses, more.Addresses...), Undo: r.Undo.Plus(more.Undo)}
+}
+
 // Removal plans the undo of some creations: what is unchanged since the import is removed, all else
 // stays.
 func (p CurrentState) Removal(created []Creation) Removal {
@@ -177,6 +183,7 @@ func (p CurrentState) Removal(created []Creation) Removal {
 		case used[m.ID]:
 			r.Undo.Used++
 		default:
+			m.CustomFields = nil // They may be large, and nobody needs them any more.
 			r.Members = append(r.Members, m)
 			r.Undo.Removed++
 		}

@@ -44,7 +44,7 @@ type Map map[string]any
 // Parse reads the metadata of one member: an object as ParseObject reads it, of at most MaxValues.
 func Parse(text []byte) (Map, error) {
 	m, err := ParseObject(text)
-	if err == nil && m.count() > MaxValues {
+	if err == nil && m.Count() > MaxValues {
 		err = ErrTooMany
 	}
 	return m, err
@@ -113,7 +113,7 @@ func (m Map) Check() error { return m.check(MaxValues) }
 
 // check is Check with another maximum of values.
 func (m Map) check(values int) error {
-	if m.count() > values {
+	if m.Count() > values {
 		return ErrTooMany
 	}
 	if m.isSmallAndFlat() {
@@ -126,8 +126,8 @@ func (m Map) check(values int) error {
 	return err
 }
 
-// count returns how many members and elements there are at all depths.
-func (m Map) count() int { return countBelow(map[string]any(m)) }
+// Count returns how many members and elements there are at all depths.
+func (m Map) Count() int { return countBelow(map[string]any(m)) }
 
 func countBelow(v any) (n int) {
 	switch v := v.(type) {

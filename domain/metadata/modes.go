@@ -48,7 +48,7 @@ func (mode Mode) Apply(stored, sent Map) (Map, error) {
 		_, err := ParseMode(string(mode))
 		return nil, err
 	}
-	if err := result.check(max(MaxValues, stored.count())); err != nil {
+	if err := result.check(max(MaxValues, stored.Count())); err != nil {
 		return nil, err
 	}
 	return result, nil

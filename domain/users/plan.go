@@ -20,6 +20,9 @@ type Batch struct {
 	// MayChange returns an error for an existing member who must not be changed: an enrollment that
 	// would change that member is refused. Nil: all may be changed.
 	MayChange func(...Member) error
+	// MaxBytes is how much Memory the existing members may take together; 0: there is no limit. A
+	// single enrollment is never too large.
+	MaxBytes int
 }
 
 // Keys returns the keys of the enrollments, each once and sorted.

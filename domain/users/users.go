@@ -21,6 +21,7 @@ var (
 	ErrChanged         = fault.New(fault.Invalid, "it was changed in the meantime: nothing was saved")
 	ErrSince           = fault.New(fault.Invalid, "the search finds no user with this id; start a new search")
 	ErrAmbiguous       = fault.New(fault.Conflict, "several members have this e-mail")
+	ErrTooLarge        = fault.New(fault.TooLarge, "these members are too large to be read at once")
 )
 
 type (
@@ -141,6 +142,11 @@ type Member struct {
 	Locked       bool
 }
 
+// Memory estimates how many bytes of memory a member or an enrollment takes that was read from a
+// text of this length: what all of them take, and for each value of the custom fields its place in
+// a map. The text is counted twice, because values may be copies of it.
+func Memory(text int, fields metadata.Map) int { return 512 + 2*text + 128*fields.Count() }
+
 // Ambiguous is ErrAmbiguous about members with the same e-mail. It names up to limit of them.
 func Ambiguous(ms []Member, limit int) error {
 	named := make([]string, 0, len(ms))
@@ -164,10 +170,11 @@ type Repository interface {
 	// in the order given. Groups are not linked. The users are distinct.
 	EnsureMembers(ctx context.Context, org orgs.ID, ms []Member) (stored []Member, created []bool, err error)
 	// Matches returns the users whom enrollments with these keys may mean: the identities that have
-	// a key as their username, with their membership in the organization, and the members of the
-	// organization that have a key as their e-mail but not as their username. The keys are
-	// distinct.
-	Matches(ctx context.Context, org orgs.ID, keys []string) ([]Match, error)
+	// a key as their username, with their membership in the organization, and for each key the
+	// member of the organization with the lowest id that has it as their e-mail but not as their
+	// username. The keys are distinct. ErrTooLarge when there are several keys, and the members
+	// take more than maxBytes of Memory; 0: there is no limit.
+	Matches(ctx context.Context, org orgs.ID, keys []string, maxBytes int) ([]Match, error)
 	// MatchedBytes returns how many bytes of custom fields Matches would return. It reads none of
 	// them.
 	MatchedBytes(ctx context.Context, org orgs.ID, keys []string) (int, error)
@@ -181,8 +188,9 @@ type Repository interface {
 	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
-	// ByIDs returns the members of the organization among these, by id.
-	ByIDs(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
+	// ByIDs returns the members of the organization among these, by id. ErrTooLarge when there are
+	// several ids, and the members take more than maxBytes of Memory; 0: there is no limit.
+	ByIDs(ctx context.Context, org orgs.ID, ids []MemberID, maxBytes int) ([]Member, error)
 	// Search returns a page of the members that a query asks for. How much it reads does not depend
 	// on how many members there are. ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)

@@ -182,7 +182,7 @@ func (cannedOrgs) Project(_ context.Context, _, project string) (orgs.Project, e
 
 type cannedUsers struct{ users.Repository }
 
-func (cannedUsers) Matches(_ context.Context, _ orgs.ID, keys []string) (found []users.Match, _ error) {
+func (cannedUsers) Matches(_ context.Context, _ orgs.ID, keys []string, _ int) (found []users.Match, _ error) {
 	for _, key := range keys {
 		if !isNew(key) {
 			m := member(users.User{ID: 1, Username: key}, users.Details{Email: key})

@@ -324,6 +324,16 @@ func enrollCases() cases {
 			assert.Equal(t, before+2*len(`{"k":"é"}`), bytes("é.ve@example.org", "other@example.org"), "by the username, and by the e-mail")
 			assert.Zero(t, bytes())
 		},
+		"OfSeveralMembersWithOneEmailTheFirstMatches": func(t *testing.T, w *world) {
+			first := w.ensure(t, w.mine, person{Username: "first", Email: "same@example.org"})
+			w.ensure(t, w.mine, person{Username: "second", Email: "same@example.org"})
+			w.ensure(t, w.theirs, person{Username: "first", Email: "same@example.org"})
+			w.settle(t)
+			found := look(t, w, func(tx ports.Tx) ([]users.Match, error) {
+				return tx.Users().Matches(t.Context(), w.mine.org.ID, []string{"same@example.org"}, 1)
+			})
+			assert.Equal(t, []users.Match{{Key: "same@example.org", Member: &first}}, found)
+		},
 		"AnEmptyBatchHasAnEmptyAnswer": func(t *testing.T, w *world) { assert.Empty(t, w.enroll(t, users.Batch{})) },
 		"LongNamesAndFieldsAreKept": func(t *testing.T, w *world) {
 			e := users.Enrollment{Details: users.Details{Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200)},

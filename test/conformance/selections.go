@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -23,11 +25,52 @@ func selectionCases() cases {
 	return cases{
 		"ThoseOfTheOrganizationAreFoundByID": func(t *testing.T, w *world) {
 			those := func(ids ...users.MemberID) []users.Member {
-				return look(t, w, func(tx ports.Tx) ([]users.Member, error) { return tx.Users().ByIDs(t.Context(), w.mine.org.ID, ids) })
+				return look(t, w, func(tx ports.Tx) ([]users.Member, error) { return tx.Users().ByIDs(t.Context(), w.mine.org.ID, ids, 0) })
 			}
 			w.link(t, w.mine.staff, w.mine.bob.ID)
 			assert.Equal(t, []users.Member{w.member(t, "ada@example.org"), w.member(t, "bob@example.org")}, those(w.mine.bob.ID, w.theirs.ada.ID, w.mine.ada.ID, 1<<40, w.mine.bob.ID))
 			assert.Empty(t, those())
+		},
+		"AreReadUpToAMaximumOfMemory": func(t *testing.T, w *world) {
+			ada, bob := w.mine.ada, w.mine.bob
+			fields := metadata.Map{"a": strings.Repeat("x", 10_000)}
+			for _, m := range []users.Member{ada, bob, w.theirs.ada} {
+				m.CustomFields = fields
+				act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), m) })
+			}
+			w.settle(t)
+			one := users.Memory(10_100, fields)
+			look(t, w, func(tx ports.Tx) (int, error) {
+				for name, read := range map[string]func(maxBytes int, of ...users.Member) (int, error){
+					"Matches": func(maxBytes int, of ...users.Member) (int, error) {
+						var keys []string
+						for _, m := range of {
+							keys = append(keys, m.User.Username)
+						}
+						found, err := tx.Users().Matches(t.Context(), w.mine.org.ID, keys, maxBytes)
+						return len(found), err
+					},
+					"ByIDs": func(maxBytes int, of ...users.Member) (int, error) {
+						var ids []users.MemberID
+						for _, m := range of {
+							ids = append(ids, m.ID)
+						}
+						found, err := tx.Users().ByIDs(t.Context(), w.mine.org.ID, ids, maxBytes)
+						return len(found), err
+					},
+				} {
+					_, err := read(one, ada, bob)
+					require.ErrorIs(t, err, users.ErrTooLarge, name)
+					for maxBytes, of := range map[int][]users.Member{1: {ada}, 0: {ada, bob}, 2 * one: {ada, bob}} {
+						n, err := read(maxBytes, of...) // The unit of work goes on.
+						require.NoError(t, err, name)
+						assert.Len(t, of, n, name)
+					}
+				}
+				n, err := tx.Users().ByIDs(t.Context(), w.mine.org.ID, []users.MemberID{ada.ID, w.theirs.ada.ID}, one)
+				assert.Len(t, n, 1, "members of another organization do not count")
+				return 0, err
+			})
 		},
 		"AreLockedTogetherOrNotAtAll": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.mine, person{Username: "eve"})
