@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,6 +36,7 @@ type serviceMonitor struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
 	Spec            struct {
+		JobLabel  string             `json:"jobLabel"`
 		Selector  meta.LabelSelector `json:"selector"`
 		Endpoints []struct {
 			Port     string `json:"port"`
@@ -98,6 +101,8 @@ func check(folder, file string) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var services []*core.Service
+	var monitors []*serviceMonitor
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		for text := range strings.SplitSeq(rendered[name], "\n---\n") {
 			if strings.HasSuffix(name, ".txt") || strings.TrimSpace(text) == "" {
@@ -115,15 +120,51 @@ func check(folder, file string) (found []string, err error) {
 			if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if d, is := object.(*apps.Deployment); is {
-				if err := checkProbes(d); err != nil {
+			switch o := object.(type) {
+			case *apps.Deployment:
+				if err := checkProbes(o); err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
+			case *core.Service:
+				services = append(services, o)
+			case *serviceMonitor:
+				monitors = append(monitors, o)
 			}
 			found = append(found, about.Kind)
 		}
 	}
+	for _, m := range monitors {
+		if err := checkJob(m, services); err != nil {
+			return nil, err
+		}
+	}
 	return found, nil
+}
+
+// job is the label job of the metrics, by which the alerts of deploy/prometheus find instances.
+const job = "tocsin"
+
+// checkJob checks that a monitor selects services, and that the operator takes job from them: it is
+// the value of the label that the monitor names, or else the name of the service.
+func checkJob(m *serviceMonitor, services []*core.Service) error {
+	selector, err := meta.LabelSelectorAsSelector(&m.Spec.Selector)
+	if err != nil {
+		return err
+	}
+	selected := 0
+	for _, s := range services {
+		if !selector.Matches(labels.Set(s.Labels)) {
+			continue
+		}
+		selected++
+		if got := cmp.Or(s.Labels[m.Spec.JobLabel], s.Name); got != job {
+			return fmt.Errorf("the job of ServiceMonitor %s is %q and not %q", m.Name, got, job)
+		}
+	}
+	if selected == 0 {
+		return fmt.Errorf("the ServiceMonitor %s selects no Service", m.Name)
+	}
+	return nil
 }
 
 // checkProbes checks that probes use https if and only if the server has a certificate.
