@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"context"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/metrics"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/statistics"
 )
 
 var (
@@ -55,7 +58,8 @@ func TestEveryAlertHasARunbookAndATest(t *testing.T) {
 	for _, text := range rules {
 		for _, alert := range alertName.FindAllStringSubmatch(text, -1) {
 			for _, test := range tests {
-				assert.Equal(t, 2, strings.Count(test, "alertname: "+alert[1]), "a test that %s is silent, and one that it is not", alert[1])
+				assert.Contains(t, test, "alertname: "+alert[1]+"}\n", "a test that %s is silent", alert[1])
+				assert.Contains(t, test, "alertname: "+alert[1]+"\n        exp_alerts:\n", "a test that %s fires", alert[1])
 			}
 			assert.True(t, anyContains(pages, alert[1]), "no runbook names %s", alert[1])
 		}
@@ -67,6 +71,23 @@ func TestEveryAlertHasARunbookAndATest(t *testing.T) {
 		for name := range pages {
 			assert.Contains(t, page, strings.TrimPrefix(name, "docs/"), "operations.md leads to every runbook")
 		}
+	}
+}
+
+// TestAlertKnowsTheLimitOfTheBacklog compares the limit in the alert and the pages with the number
+// up to which messages are counted.
+func TestAlertKnowsTheLimitOfTheBacklog(t *testing.T) {
+	t.Parallel()
+	limit := 0
+	s := sources(1, 1)
+	s.Queue = func(_ context.Context, most int) (statistics.Queue, error) {
+		limit = most
+		return statistics.Queue{}, nil
+	}
+	shown(t, s)
+	require.Equal(t, 100_000, limit, "docs/operations.md and docs/runbooks/backlog-grows.md say so, too")
+	for name, text := range files(t, "deploy/prometheus/alerts.yml") {
+		assert.Contains(t, text, fmt.Sprintf(`(tocsin_channel_deliveries_due{channel!="other"}) >= %d`+"\n", limit), name)
 	}
 }
 
