@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
@@ -16,11 +17,12 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 }
 
 // migrate runs all migrations in one immediate transaction, so that an upgrade is atomic. Its write
-// lock serializes processes, and is released when the process ends.
+// lock serializes processes, and is released when the process ends. Other processes wait for it as
+// long as it takes.
 //
 // Foreign keys are off in this transaction, because most changes of a table create a new one. They
 // are checked at the end.
-func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goose.MigrationResult, err error) {
+func (e *sqliteEngine) migrate(ctx context.Context, logger *slog.Logger) (done []*goose.MigrationResult, err error) {
 	conn, err := e.writePool.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -35,12 +37,14 @@ func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goo
 		_, on := conn.ExecContext(unhurried, "PRAGMA foreign_keys = on")
 		err = errors.Join(err, on, conn.Close())
 	}()
+	defer rollback(conn) // no effect after the commit
 	run("PRAGMA foreign_keys = off")
-	run("BEGIN IMMEDIATE")
+	if err == nil {
+		err = beginAlone(ctx, conn, logger)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer rollback(conn) // no effect after the commit
 	err = conn.Raw(func(c any) error {
 		db := sql.OpenDB(singleConn{c.(sqliteConn).SQLiteConn})
 		done, err = up(ctx, db, onSQLite)
@@ -51,6 +55,40 @@ func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goo
 	}
 	run("COMMIT")
 	return done, err
+}
+
+// beginAlone begins an immediate transaction as soon as no other process writes, or returns the
+// error of ctx. It polls without the busy timeout, which a migration of another process may exceed,
+// and during which the end of ctx has no effect.
+func beginAlone(ctx context.Context, conn *sql.Conn, logger *slog.Logger) (err error) {
+	unhurried := context.WithoutCancel(ctx)
+	defer func() {
+		_, restored := conn.ExecContext(unhurried, "PRAGMA busy_timeout = "+busyTimeout)
+		err = errors.Join(err, restored)
+	}()
+	if _, err := conn.ExecContext(unhurried, "PRAGMA busy_timeout = 0"); err != nil {
+		return err
+	}
+	again, look := time.NewTicker(migrationPause), time.NewTicker(blockersInterval)
+	defer again.Stop()
+	defer look.Stop()
+	quiet := 0
+	for {
+		_, err := conn.ExecContext(unhurried, "BEGIN IMMEDIATE")
+		if lite, is := errors.AsType[sqlite3.Error](err); !is || lite.Code != sqlite3.ErrBusy {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+			if quiet--; quiet < 0 {
+				logger.WarnContext(ctx, "a migration waits for another process, which writes to the database")
+				quiet = blockersSkipped
+			}
+		case <-again.C:
+		}
+	}
 }
 
 func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {

@@ -29,7 +29,8 @@ const (
 	// of another process, such as an import beside the server. The statement cache spares preparing
 	// the same statements again. Connections have no mutex, because only one goroutine at a time
 	// calls a connection of database/sql: without it, long lists are read in an eighth less time.
-	commonParams = "_mutex=no&_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
+	commonParams = "_mutex=no&_foreign_keys=on&_busy_timeout=" + busyTimeout + "&_stmt_cache_size=128"
+	busyTimeout  = "5000" // in milliseconds
 	// The writer has a cache of 16 MiB, each reader one of 4 MiB. Larger caches were not faster,
 	// because the system caches the file too.
 	writerParams = commonParams + "&_cache_size=-16384&_txlock=immediate"
