@@ -60,9 +60,10 @@ func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e event
 }
 
 // Copy makes a copy of an event with its templates and notifications, in any application of the
-// organization, and returns it with its path. The copy is inactive. It uses the channels, pools
-// and lists with the same names there: a missing channel or pool is a fault about `application`,
-// and a notification whose list is missing has none and is inactive. Faults about the form,
+// organization, and returns it with its path. The copy is inactive. It uses the same channels where
+// they are usable there, otherwise channels, pools and lists with the same names: a missing channel
+// or pool is a fault about `application`, and so is one channel for two of the event. A
+// notification whose list is missing has none and is inactive. Faults about the form,
 // events.ErrNotFound, *quotas.Exceeded.
 func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string, f CopyForm) (made events.Event, to Path, err error) {
 	wanted, err := events.New(f.Slug, f.Name, "")
@@ -98,10 +99,12 @@ type eventCopier struct {
 	tx          ports.Tx
 	by          audit.Actor
 	limits      *quotas.Defaults
-	app         applications.Application   // where the copy goes
-	source      map[channels.ID]channelKey // the channels that the event may use
-	destination map[channelKey]channels.ID // the channels that its copy may use
-	pools       []events.Pool              // that its copy may name
+	app         applications.Application    // where the copy goes
+	source      map[channels.ID]channelKey  // the channels that the event may use
+	usable      map[channels.ID]bool        // the channels that its copy may use
+	destination map[channelKey]channels.ID  // the same, by name and protocol
+	taken       map[channels.ID]channels.ID // the event's channel by that of the copy
+	pools       []events.Pool               // that its copy may name
 }
 
 // channelKey is what a channel has in common with its counterpart.
@@ -134,23 +137,33 @@ func (c *eventCopier) load(from applications.Application) error {
 		return err
 	}
 	c.source, c.destination = map[channels.ID]channelKey{}, map[channelKey]channels.ID{}
+	c.usable, c.taken = map[channels.ID]bool{}, map[channels.ID]channels.ID{}
 	for _, ch := range here {
 		c.source[ch.ID] = channelKey{ch.Name, ch.Protocol}
 	}
 	c.pools = events.Pools(there)
 	for _, ch := range slices.Backward(there) { // The project's come first and take precedence.
 		c.destination[channelKey{ch.Name, ch.Protocol}] = ch.ID
+		c.usable[ch.ID] = true
 	}
 	return nil
 }
 
-// channel returns the channel of the copy with the name and the protocol of this one.
+// channel returns the channel of the copy for one of the event: the same if it is usable there,
+// otherwise that with its name and protocol. Two channels of the event are never one of the copy,
+// because the templates of one would replace those of the other.
 func (c *eventCopier) channel(id channels.ID) (channels.ID, error) {
-	is := c.source[id]
-	found, ok := c.destination[is]
-	if !ok {
-		return 0, fault.Field("application", "has no channel %s for %s, which the event uses", is.name, is.protocol)
+	is, found := c.source[id], id
+	if !c.usable[id] {
+		var ok bool
+		if found, ok = c.destination[is]; !ok {
+			return 0, fault.Field("application", "has no channel %s for %s, which the event uses", is.name, is.protocol)
+		}
 	}
+	if other, taken := c.taken[found]; taken && other != id {
+		return 0, fault.Field("application", "has only one channel %s for %s, but the event uses two", is.name, is.protocol)
+	}
+	c.taken[found] = id
 	return found, nil
 }
 

@@ -184,3 +184,43 @@ func TestCopyEventRefuses(t *testing.T) {
 	b.post(ofEvent+"none/copy/", "application", f.application("acme"), "slug", "x", "name", "x").is(t, http.StatusNotFound)
 	assert.Len(t, f.entries("acme"), before, "nothing was written")
 }
+
+// TestCopyEventWithChannelsOfOneName is about channels of the organization and of its project that
+// share name and protocol.
+func TestCopyEventWithChannelsOfOneName(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	own := app.BlueprintChannel{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: map[string]any{"host": "mail.example"}}
+	at := func(project, slug string, all ...app.BlueprintChannel) app.BlueprintProject {
+		return app.BlueprintProject{Slug: project, Name: project, Channels: all, Applications: []app.BlueprintApplication{{Slug: slug, Name: slug, Active: true}}}
+	}
+	shop := at("shop", "web", own)
+	shop.Applications[0].Events = []app.BlueprintEvent{{Slug: "order", Name: "Order", Templates: []app.BlueprintTemplate{{Channel: "mail", Text: "shop's"}}}}
+	f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{shop, at("lab", "try", own), at("bare", "bare")}})
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	ofOrg := f.channel(app.Path{Organization: "acme"}, "mail").ID
+	b.post(ofEvent+"order/t/"+idText(ofOrg)+"/", "text", "acme's", "base", "0").is(t, http.StatusSeeOther)
+
+	for _, to := range []app.Path{{Project: "shop", Application: "web"}, {Project: "lab", Application: "try"}} {
+		to.Organization = "acme"
+		there, err := f.use.Applications.Show(t.Context(), to)
+		require.NoError(t, err)
+		b.post(ofEvent+"order/copy/", "application", idText(there.ID), "slug", "copy", "name", "Copy").is(t, http.StatusSeeOther)
+		is, err := f.use.Events.Show(t.Context(), to, "copy")
+		require.NoError(t, err)
+		texts := map[channels.ID]string{}
+		for _, text := range is.Templates {
+			texts[text.Channel] = text.Text
+		}
+		of := app.Path{Organization: "acme", Project: to.Project}
+		assert.Equal(t, map[channels.ID]string{ofOrg: "acme's", f.channel(of, "mail").ID: "shop's"}, texts, to.Project)
+	}
+
+	// Where only the organization's channel is usable, both would become that one.
+	there, err := f.use.Applications.Show(t.Context(), app.Path{Organization: "acme", Project: "bare", Application: "bare"})
+	require.NoError(t, err)
+	before := len(f.entries("acme"))
+	page := b.post(ofEvent+"order/copy/", "application", idText(there.ID), "slug", "copy", "name", "Copy").is(t, http.StatusBadRequest)
+	assert.Contains(t, page.text(), "has only one channel mail for EMAIL, but the event uses two")
+	assert.Len(t, f.entries("acme"), before, "nothing was written")
+}
