@@ -235,7 +235,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	if err != nil {
 		return TestResult{}, err
 	}
-	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, markTest(m))
+	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, markTest(m, c.Protocol))
 	if err != nil {
 		return done, err
 	}
@@ -244,14 +244,19 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	})
 }
 
-// markTest marks a message, so that its reader sees that it is a test.
-func markTest(m deliveries.Message) deliveries.Message {
-	const mark = "[Test] "
+// markTest marks a message in what its protocol shows, so that its reader sees that it is a test.
+func markTest(m deliveries.Message, p channels.Protocol) deliveries.Message {
+	const mark = "[Test]"
 	m.ID = "test-" + strings.ToLower(rand.Text())
-	if m.Subject == "" {
-		m.Text = mark + m.Text
-	} else {
-		m.Subject = mark + m.Subject
+	inText := m.Subject == "" || !p.HasSubject() && strings.TrimSpace(m.Text) != ""
+	switch {
+	case m.Subject != "":
+		m.Subject = mark + " " + m.Subject
+	case m.HTML != "" && p.HasHTML(): // It is shown in the place of the text.
+		m.Subject, inText = mark, false
+	}
+	if inText {
+		m.Text = mark + " " + m.Text
 	}
 	m.Facts["test"] = "true"
 	return m

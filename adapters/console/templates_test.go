@@ -298,6 +298,32 @@ func TestTestTemplate(t *testing.T) {
 	})
 }
 
+// TestMarkOfTestMessage checks that the mark is in what a channel's messages show.
+func TestMarkOfTestMessage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.apply(app.BlueprintOrganization{Channels: []app.BlueprintChannel{{Name: "text", Protocol: "SMS", Driver: "smtp", Active: true, Settings: map[string]any{"host": "sms.example"}}}})
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	for i, c := range []struct{ channel, to, subject, text, html, wantSubject, wantText string }{
+		{"mail", "me@example.org", "s", "t", "", "[Test] s", "t"},
+		{"mail", "me@example.org", "s", "t", "<p>h</p>", "[Test] s", "t"},
+		{"mail", "me@example.org", "", "t", "<p>h</p>", "[Test]", "t"},
+		{"mail", "me@example.org", "", "", "<p>h</p>", "[Test]", "h"},
+		{"mail", "me@example.org", "", "t", "", "", "[Test] t"},
+		{"text", "+4366012345", "s", "t", "", "[Test] s", "[Test] t"},
+		{"text", "+4366012345", "", "t", "", "", "[Test] t"},
+		{"text", "+4366012345", "", "", "<p>h</p>", "", "[Test] h"},
+		{"text", "+4366012345", "s", "", "", "[Test] s", ""},
+	} {
+		path := ofEvent + "tick/t/" + idText(f.channel(app.Path{Organization: "acme"}, c.channel).ID) + "/test/"
+		b.post(path, "subject", c.subject, "text", c.text, "html", c.html, "to", c.to).is(t, http.StatusOK)
+		sent := f.post.messages()
+		require.Len(t, sent, i+1)
+		assert.Equal(t, []string{c.wantSubject, c.wantText}, []string{sent[i].Subject, sent[i].Text}, "%+v", c)
+		assert.Equal(t, c.html, sent[i].HTML)
+	}
+}
+
 func TestPreviewIsSandboxed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -65,6 +65,9 @@ func (p Protocol) Type() users.AddressType { return accepts[p] }
 // HasHTML reports whether the protocol's messages have HTML in addition to their text.
 func (p Protocol) HasHTML() bool { return p == EMAIL || p == WEBHOOK }
 
+// HasSubject reports whether the protocol's messages show their subject in addition to their text.
+func (p Protocol) HasSubject() bool { return p != SMS }
+
 // Accepts reports whether the protocol can reach addresses of this type.
 func (p Protocol) Accepts(t users.AddressType) bool {
 	accepted, known := accepts[p]
