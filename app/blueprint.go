@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -86,8 +87,11 @@ func (e BlueprintEvent) schema() (string, error) {
 	if len(e.Schema) == 0 { // {} allows everything.
 		return "", nil
 	}
-	text, err := json.Marshal(e.Schema)
-	return string(text), err
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // as the API stores it
+	err := encoder.Encode(e.Schema)
+	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
 // checkSchema checks the described schema, and the example, which must fit it.

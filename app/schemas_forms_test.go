@@ -129,3 +129,18 @@ func TestSchemaIsParsedOutsideUnits(t *testing.T) {
 		assert.Equal(t, []bool{false, true}, store.ended)
 	})
 }
+
+// TestSchemaOfBlueprintIsNotEscaped checks that a described schema is stored as the API stores it.
+func TestSchemaOfBlueprintIsNotEscaped(t *testing.T) {
+	t.Parallel()
+	store := emptyInstallation(t)
+	b := shop()
+	event(&b.Organizations[0]).Schema = map[string]any{"title": "<a&b>"}
+	apply(t, store, b)
+	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+		_, e, err := tx.Events().ByPath(t.Context(), access.Scope(shopFront()), "shipped")
+		require.NoError(t, err)
+		assert.Equal(t, `{"title":"<a&b>"}`, e.Schema)
+		return nil
+	}))
+}

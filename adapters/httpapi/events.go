@@ -160,7 +160,7 @@ func objectText(body *jsonbody.Object, name string) *string {
 	if !given {
 		return new("")
 	}
-	text, err := json.Marshal(object)
+	text, err := jsonOf(object)
 	body.Check(err)
 	return new(string(text))
 }

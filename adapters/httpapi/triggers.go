@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
@@ -79,7 +78,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	if !sent {
 		data = map[string]any{}
 	}
-	if what.Context, err = json.Marshal(data); err != nil {
+	if what.Context, err = jsonOf(data); err != nil {
 		return what, options, err
 	}
 	sentOptions, _ := body.Map("options")

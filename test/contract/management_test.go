@@ -255,6 +255,12 @@ func TestManagedEvents(t *testing.T) {
 		assert.Equal(w, "null", string(changed.Schema))
 		assert.Equal(w, "null", string(changed.Example))
 
+		html := strings.Repeat("<&>", 15<<10)
+		m.patch(path, raw(`{"context_schema": {"title": "<a&b>"}, "example": {"html": "`+html+`"}}`)).is(http.StatusOK)
+		stored := read[event](m.get(path).is(http.StatusOK))
+		assert.Equal(w, `{"title":"<a&b>"}`, string(stored.Schema), "nothing is escaped")
+		assert.Equal(w, `{"html":"`+html+`"}`, string(stored.Example))
+
 		w.unchanged(func() {
 			m.patch(path, object{"channels": list{"mail", "nothing"}}).isBadRequestFor("channels[1]")
 			m.patch(path, object{"context_schema": object{"type": "nothing"}}).is(http.StatusBadRequest)

@@ -60,6 +60,12 @@ func TestQuotasOfContexts(t *testing.T) {
 		w.post(orderPath, sized(1000)).is(http.StatusCreated)
 	}, under(quotas.Limits{quotas.ContextSize: 1000})))
 
+	t.Run("HTMLCountsAsItIs", both(func(w *world) {
+		w.apply(orders())
+		html := strings.Repeat("<&>", (1000-len(`{"a":""}`))/3)
+		w.post(orderPath, raw(`{"context": {"a":"`+html+`"}}`)).is(http.StatusCreated)
+	}, under(quotas.Limits{quotas.ContextSize: 1000})))
+
 	t.Run("MoreThanAreKeptIs429UntilThereIsRoom", both(func(w *world) {
 		w.apply(orders())
 		for range 3 {
