@@ -16,12 +16,18 @@ import (
 func plain(document string, room int) string {
 	p := textWriter{tokens: html.NewTokenizer(strings.NewReader(document))}
 	for p.out.Len() <= room {
-		switch p.tokens.Next() {
+		token, opened := p.tokens.Next(), p.opened
+		p.opened = false
+		switch token {
 		case html.ErrorToken: // The end: a string cannot fail to be read.
 			return strings.TrimSpace(p.out.String())
 		case html.TextToken:
 			if p.skipped == "" {
-				p.text(string(p.tokens.Text()))
+				text := string(p.tokens.Text())
+				if opened {
+					text = strings.TrimPrefix(text, "\n")
+				}
+				p.text(text)
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			p.begin()
@@ -42,10 +48,14 @@ type textWriter struct {
 	space   bool   // there is one before the next text
 	skipped string // the element that is being skipped
 	kept    int    // elements around whose spaces and lines count
+	opened  bool   // the last token began such an element: a line break after it does not count
 	lists   []int  // the lists around: the number of the next item, or 0 for dashes
 	link    string // the address of the link around
 	named   int    // where the link's text begins
 }
+
+// maxBreaks is how many line breaks stand between texts, except in elements whose lines count.
+const maxBreaks = 2
 
 // maxLists is how many levels of nested lists are distinguished.
 const maxLists = 32
@@ -71,14 +81,15 @@ func (p *textWriter) begin() {
 	before := p.breaks
 	p.breaks = max(p.breaks, gap(tag))
 	switch tag {
-	case "script", "style", "title":
+	case "script", "style", "title", "noscript", "iframe", "noembed", "noframes":
 		p.skipped = tag
 	case "br":
 		p.breaks++
 	case "td", "th":
 		p.space = true
 	case "pre":
-		p.kept++
+		p.breaks = min(p.breaks, maxBreaks)
+		p.kept, p.opened = p.kept+1, true
 	case "ul":
 		p.open(0, before)
 	case "ol":
@@ -176,12 +187,15 @@ func (p *textWriter) attribute(name string, more bool) string {
 	return ""
 }
 
-// text writes a text, its spaces and lines as one space each, unless they count.
+// text writes a text, its spaces and lines as one space each, unless they count. Line breaks at its
+// end stand before the next text, so that none are left at the end of an element.
 func (p *textWriter) text(s string) {
 	if p.kept > 0 {
-		if s != "" {
-			p.write(strings.Trim(s, "\n"))
+		shown := strings.TrimRight(s, "\n")
+		if shown != "" {
+			p.write(shown)
 		}
+		p.breaks += len(s) - len(shown)
 		return
 	}
 	for len(s) > 0 {
@@ -203,7 +217,10 @@ func (p *textWriter) write(s string) {
 	switch {
 	case p.out.Len() == 0:
 	case p.breaks > 0:
-		p.out.WriteString("\n\n"[:min(p.breaks, 2)])
+		if p.kept == 0 {
+			p.breaks = min(p.breaks, maxBreaks)
+		}
+		p.out.WriteString(strings.Repeat("\n", p.breaks))
 	case p.space:
 		p.out.WriteByte(' ')
 	}
