@@ -152,6 +152,7 @@ func TestDelivery(t *testing.T) {
 		assert.Contains(f, page.text(), "The message as it would be sent now")
 		assert.Contains(f, page.text(), "To ada@example.org Subject s Message id d")
 		assert.Contains(f, page.body, `sandbox`)
+		assert.Contains(f, page.text(), "hidden, because whoever has it can unsubscribe the recipient")
 		assert.NotContains(f, page.body, "/unsubscribe/", "whoever has the link may use it")
 		document := b.get(one+"html/").is(f.T, http.StatusOK)
 		assert.Equal(f, "<b>t</b>", document.body)
