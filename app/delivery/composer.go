@@ -18,9 +18,10 @@ import (
 // How much a composer caches. A decoded context takes up to thirty times the memory of its text,
 // and half a kilobyte if it is small.
 const (
-	maxTemplates    = 1_000
-	maxContexts     = 1_000
-	maxContextBytes = 2 << 20 // bytes of text
+	maxTemplates     = 1_000
+	maxTemplateBytes = 32 << 20 // bytes of memory
+	maxContexts      = 1_000
+	maxContextBytes  = 2 << 20 // bytes of text
 )
 
 // maxStack is how much of the stack of a panic is kept, in bytes.
@@ -48,7 +49,8 @@ var _ Composer = (*TemplateComposer)(nil)
 // messages carry no link.
 func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
 	return &TemplateComposer{baseURL: baseURL, links: links,
-		parsed: newOnceCache[renderedKey, *templates.Template](maxTemplates, 0), contexts: newOnceCache[events.OccurrenceID, map[string]any](maxContexts, maxContextBytes)}
+		parsed:   newOnceCache[renderedKey, *templates.Template](maxTemplates, maxTemplateBytes),
+		contexts: newOnceCache[events.OccurrenceID, map[string]any](maxContexts, maxContextBytes)}
 }
 
 // Compose makes the message of a job. A panic, such as by a bug in a template engine, is an error
@@ -117,7 +119,14 @@ func (c *TemplateComposer) template(t events.Template, with events.Partials) (*t
 	if t.ID == 0 { // A draft: it is composed once, and another time with every keystroke.
 		return parse()
 	}
-	return c.parsed.get(renderedKey{t, with.Versions()}, 0, parse)
+	key := renderedKey{t, with.Versions()}
+	return c.parsed.get(key, 0, func() (*templates.Template, error) {
+		parsed, err := parse()
+		if err == nil {
+			c.parsed.resize(key, parsed.Memory())
+		}
+		return parsed, err
+	})
 }
 
 // data returns the values that a template may use: plain values only.

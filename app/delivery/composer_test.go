@@ -199,4 +199,16 @@ func TestComposerBoundsItsCache(t *testing.T) { //nolint:paralleltest // For the
 			runtime.KeepAlive(c)
 		})
 	}
+	t.Run("LargeTemplates", func(t *testing.T) {
+		c := delivery.NewTemplateComposer("", secret)
+		before := heap()
+		for id := range 60 {
+			in := inputOf(strings.Repeat("{{a}}", 20_000), "{}")
+			in.Template.ID = events.TemplateID(id + 1)
+			_, err := c.Compose(in, ada())
+			require.NoError(t, err)
+		}
+		assert.Less(t, heap(), before+50<<20)
+		runtime.KeepAlive(c)
+	})
 }

@@ -34,6 +34,8 @@ func NewCache(most, mostSize int) Cache { return Cache{newOnceCache[string, int]
 
 func (c Cache) Get(key string, with func() (int, error)) (int, error) { return c.c.get(key, 1, with) }
 
+func (c Cache) Resize(key string, size int) { c.c.resize(key, size) }
+
 func (c Cache) Has(key string) bool {
 	_, has := c.c.made[key]
 	return has

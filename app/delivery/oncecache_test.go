@@ -68,3 +68,28 @@ func TestCacheForgetsSingleValues(t *testing.T) {
 		})
 	}
 }
+
+// TestCacheBoundsSizesKnownLater checks that values whose size is set later replace others.
+func TestCacheBoundsSizesKnownLater(t *testing.T) {
+	t.Parallel()
+	c := delivery.NewCache(100, 10)
+	for i := range 10 {
+		key := strconv.Itoa(i)
+		_, err := c.Get(key, func() (int, error) {
+			c.Resize(key, 4)
+			return i, nil
+		})
+		require.NoError(t, err)
+		assert.True(t, c.Has(key))
+	}
+	kept := 0
+	for i := range 10 {
+		if c.Has(strconv.Itoa(i)) {
+			kept++
+		}
+	}
+	assert.Equal(t, 2, kept)
+	c.Resize("0", 1_000)
+	c.Resize("9", 1_000)
+	assert.True(t, c.Has("9"), "a value that is too large stays until the next one comes")
+}

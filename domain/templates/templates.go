@@ -107,6 +107,24 @@ func (r *Parser) parseAs(name string, of Source) (*Template, error) {
 	return t, nil
 }
 
+// Memory estimates how many bytes the template takes.
+func (t *Template) Memory() (n int) {
+	for _, p := range t.parts() {
+		n += p.length + memoryOf(p.nodes)
+	}
+	return n
+}
+
+// nodeMemory is how many bytes a node takes beside its text.
+const nodeMemory = 112
+
+func memoryOf(nodes []node) (n int) {
+	for _, one := range nodes {
+		n += nodeMemory + len(one.text) + 16*len(one.path) + memoryOf(one.inner)
+	}
+	return n
+}
+
 func (t *Template) parts() []part { return []part{t.subject, t.text, t.html, t.markdown} }
 
 // Message is a rendered template.
