@@ -140,7 +140,7 @@ func TestSchemaOfBlueprintIsNotEscaped(t *testing.T) {
 	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
 		_, e, err := tx.Events().ByPath(t.Context(), access.Scope(shopFront()), "shipped")
 		require.NoError(t, err)
-		assert.Equal(t, `{"title":"<a&b>"}`, e.Schema)
+		assert.Contains(t, e.Schema, "<a&b>")
 		return nil
 	}))
 }

@@ -15,10 +15,12 @@ import (
 )
 
 // blockedMigration migrates a file to which another connection writes. It returns when the
-// migration has logged that it waits. The result of Migrate arrives in done; release ends the other
-// connection's transaction.
-func blockedMigration(ctx context.Context, t *testing.T) (s *gormstore.Store, done chan error, release func()) {
+// migration has logged that it waits. The result of Migrate arrives in done; cancel ends its
+// context, and release the other connection's transaction.
+func blockedMigration(t *testing.T) (s *gormstore.Store, done chan error, cancel, release func()) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
 	url := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
 	other := connect(t, url)
 	exec(t, other, "BEGIN IMMEDIATE")
@@ -29,7 +31,7 @@ func blockedMigration(ctx context.Context, t *testing.T) (s *gormstore.Store, do
 	done = make(chan error, 1)
 	go func() { done <- s.Migrate(ctx) }()
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "a migration waits for another process") }, 20*time.Second, 5*time.Millisecond)
-	return s, done, func() { exec(t, other, "ROLLBACK") }
+	return s, done, cancel, func() { exec(t, other, "ROLLBACK") }
 }
 
 // busyTimeout returns how long a connection waits for the write lock, in milliseconds.
@@ -41,7 +43,7 @@ func busyTimeout(t *testing.T, s *gormstore.Store) (ms int) {
 
 func TestMigrationAwaitsWriter(t *testing.T) {
 	t.Parallel()
-	s, done, release := blockedMigration(t.Context(), t)
+	s, done, _, release := blockedMigration(t)
 	require.Empty(t, done, "it waits")
 	release()
 	require.NoError(t, <-done)
@@ -51,9 +53,7 @@ func TestMigrationAwaitsWriter(t *testing.T) {
 
 func TestMigrationStopsWaiting(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s, done, release := blockedMigration(ctx, t)
+	s, done, cancel, release := blockedMigration(t)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	assert.Equal(t, 5000, busyTimeout(t, s), "later writes have it again")

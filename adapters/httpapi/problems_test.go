@@ -152,7 +152,7 @@ func TestEveryFaultHasACode(t *testing.T) {
 	require.NoError(t, err)
 	// Faults of the console, the command line and the workers only.
 	elsewhere := regexp.MustCompile(`^(factors|signon|operators|imports|deliveries|app|backup|schemas)\.|` +
-		`^(ports\.\w+|channels.ErrSealed|templates.ErrTooLarge|templates.ErrTooMuch|orgs.ErrSeveral|users.ErrChanged|users.ErrSince|events.ErrOutdated|access.ErrAmbiguous|audit.ErrNotFound)$`)
+		`^(ports\.\w+|channels.ErrSealed|templates.ErrTooLarge|templates.ErrTooMuch|orgs.ErrSeveral|users.ErrChanged|users.ErrSince|users.ErrTooLarge|events.ErrOutdated|access.ErrAmbiguous|audit.ErrNotFound)$`)
 	whole := regexp.MustCompile(`^(access.ErrUnauthenticated|requests.ErrReused|requests.ErrChanged)$`) // the only ones of their status
 	found := 0
 	tree := os.DirFS("../..")

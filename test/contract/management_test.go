@@ -258,8 +258,8 @@ func TestManagedEvents(t *testing.T) {
 		html := strings.Repeat("<&>", 15<<10)
 		m.patch(path, raw(`{"context_schema": {"title": "<a&b>"}, "example": {"html": "`+html+`"}}`)).is(http.StatusOK)
 		stored := read[event](m.get(path).is(http.StatusOK))
-		assert.Equal(w, `{"title":"<a&b>"}`, string(stored.Schema), "nothing is escaped")
-		assert.Equal(w, `{"html":"`+html+`"}`, string(stored.Example))
+		assert.Contains(w, string(stored.Schema), "<a&b>", "nothing is escaped")
+		assert.Contains(w, string(stored.Example), html)
 
 		w.unchanged(func() {
 			m.patch(path, object{"channels": list{"mail", "nothing"}}).isBadRequestFor("channels[1]")
