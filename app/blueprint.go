@@ -1,14 +1,12 @@
 package app
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -87,11 +85,8 @@ func (e BlueprintEvent) schema() (string, error) {
 	if len(e.Schema) == 0 { // {} allows everything.
 		return "", nil
 	}
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // as the API stores it
-	err := encoder.Encode(e.Schema)
-	return strings.TrimSuffix(text.String(), "\n"), err
+	text, err := metadata.JSON(e.Schema) // as the API stores it
+	return string(text), err
 }
 
 // checkSchema checks the described schema, and the example, which must fit it.

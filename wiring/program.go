@@ -92,11 +92,7 @@ func (r root) check(flags *pflag.FlagSet) error {
 func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 	c, err := configs.Load(flags, r.environ)
 	network, address := c.ListenOn()
-	e := cli.Endpoint{Network: network, Address: address, Encrypted: c.Encryption.On()}
-	if hosts := c.Encryption.ACMEHosts; len(hosts) > 0 {
-		e.ServerName = hosts[0]
-	}
-	return e, err
+	return cli.Endpoint{Network: network, Address: address, Encrypted: c.Encryption.On()}, err
 }
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.ServeOptions) error {

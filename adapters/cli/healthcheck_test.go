@@ -1,10 +1,6 @@
 package cli_test
 
 import (
-	"crypto/tls"
-	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/cli"
-	"github.com/tocsin/tocsin/test/certificates"
 )
 
 func TestHealthcheck(t *testing.T) {
@@ -63,33 +58,6 @@ func TestHealthcheck(t *testing.T) {
 	assert.Equal(t, 1, check("127.0.0.1:1"))
 	assert.Equal(t, 1, check(":0"))
 	assert.Equal(t, "tocsin: the server listens on any free port, so it cannot be found: configure listen\n", d.err.String())
-}
-
-// TestHealthcheckNamesHost asks a server that has a certificate only for a host, as one with ACME.
-func TestHealthcheckNamesHost(t *testing.T) {
-	t.Parallel()
-	const host = "notify.example"
-	certificate := certificates.New(t, host)
-	pair, err := tls.X509KeyPair(certificate.Certificate, certificate.Key)
-	require.NoError(t, err)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Listener = tls.NewListener(s.Listener, &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if hello.ServerName != host {
-			return nil, fmt.Errorf("there is no certificate for %q", hello.ServerName)
-		}
-		return &pair, nil
-	}})
-	s.Start()
-	defer s.Close()
-
-	d := newFixture(t)
-	e := cli.Endpoint{Network: "tcp", Address: s.Listener.Addr().String(), Encrypted: true, ServerName: host}
-	d.Listen = func(*pflag.FlagSet) (cli.Endpoint, error) { return e, nil }
-	assert.Zero(t, d.run(t, "healthcheck"), d.err.String())
-	e.ServerName = ""
-	assert.Equal(t, 1, d.run(t, "healthcheck"))
-	assert.Contains(t, d.err.String(), "tocsin: not ready: ")
 }
 
 func TestReadyURL(t *testing.T) {

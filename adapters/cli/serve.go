@@ -89,9 +89,6 @@ type Endpoint struct {
 	Network   string // tcp or unix
 	Address   string // host:port, or the path of a unix socket
 	Encrypted bool   // by TLS
-	// ServerName is the host name that a client must ask for; empty: none. Without one a server
-	// with ACME has no certificate for it, and a connection to an IP address names no host.
-	ServerName string
 }
 
 // readyURL returns the URL of the readiness check of a server on this machine.
@@ -128,7 +125,7 @@ func checkReady(ctx context.Context, ready string, e Endpoint) error {
 	}
 	// It uses no proxy. It does not verify the certificate, which is for another host name, because
 	// nothing secret is sent.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{ServerName: e.ServerName, InsecureSkipVerify: true}} //nolint:gosec // As said above.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // As said above.
 	if e.Network == "unix" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)

@@ -52,15 +52,11 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	}
 	err = q.workSmall(ctx, func(t tx) error {
 		now := t.now()
-		stored, err := t.countStored(ctx, owner, outcomes)
-		if err != nil {
-			return err
-		}
 		var ends []recordedOutcome
 		for attempts, ids := range sent {
 			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now ,
 				last_error = CASE WHEN attempts = 0 THEN '' ELSE last_error END
-				WHERE id @ids AND `+unindexed("state")+` = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
+				WHERE id @ids AND `+unindexed("state")+` = @sending AND owner = @owner RETURNING id, occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
 				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanRecordedOutcome)
 			if err != nil {
@@ -73,18 +69,25 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 			return err
 		}
 		ends = append(ends, found...)
+		stored, err := t.countStored(ctx, owner, outcomes, ends)
+		if err != nil {
+			return err
+		}
 		lost = len(outcomes) - len(ends) - stored
 		return t.countRecordedOutcomes(ctx, ends, now)
 	})
 	return lost, err
 }
 
-// countStored returns how many repeated outcomes are stored already. An outcome that another worker
-// stored looks the same: that is rare, because its attempt would have to end first.
-func (t tx) countStored(ctx context.Context, owner string, outcomes []deliveries.Outcome) (stored int, err error) {
+// countStored returns how many repeated outcomes without an end had been stored before.
+func (t tx) countStored(ctx context.Context, owner string, outcomes []deliveries.Outcome, ends []recordedOutcome) (stored int, err error) {
+	ended := map[deliveries.ID]bool{}
+	for _, e := range ends {
+		ended[e.id] = true
+	}
 	attempts := map[int][]deliveries.ID{}
 	for _, o := range outcomes {
-		if o.Repeated {
+		if o.Repeated && !ended[o.ID] {
 			attempts[o.Attempts] = append(attempts[o.Attempts], o.ID)
 		}
 	}
@@ -128,7 +131,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			LEFT JOIN channels c ON c.id = COALESCE(d.named_channel_id, d.channel_id)
 			LEFT JOIN channels t ON t.id = o.taker AND (t.id = d.named_channel_id AND `+takesBack("t", "d.channel_id")+` OR t.active AND `+samePool("t", "c")+`)) AS r
 		WHERE `+named+`deliveries.id = r.id AND `+unindexed("deliveries.state")+` = @sending AND deliveries.owner = @owner
-		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanRecordedOutcome)
+		RETURNING deliveries.id, deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanRecordedOutcome)
 }
 
 // nextOf returns the expression for the time when a delivery is retried, from a row of outcomeRow.
@@ -141,6 +144,7 @@ func (t tx) nextOf(row string) string {
 
 // recordedOutcome is an outcome that was stored. A postponed or skipped delivery has one, too.
 type recordedOutcome struct {
+	id         deliveries.ID
 	occurrence events.OccurrenceID
 	channel    channels.ID // that it used
 	state      deliveries.State
@@ -149,7 +153,7 @@ type recordedOutcome struct {
 
 func scanRecordedOutcome(rows *sql.Rows) (e recordedOutcome, err error) {
 	var state int
-	err = rows.Scan(&e.occurrence, &e.channel, &state, &e.created)
+	err = rows.Scan(&e.id, &e.occurrence, &e.channel, &state, &e.created)
 	e.state = stateOf(state)
 	return e, err
 }

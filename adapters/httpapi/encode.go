@@ -39,14 +39,6 @@ func encode(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-// jsonOf returns v as JSON text like encode. The standard library's Marshal would write six bytes
-// for each <, > and &, which limits of the text would count.
-func jsonOf(v any) ([]byte, error) {
-	var b bytes.Buffer
-	err := encode(&b, v)
-	return b.Bytes(), err
-}
-
 // appendString appends s as a JSON string. The standard library escapes what needs escaping.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {

@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
 )
 
@@ -160,7 +161,7 @@ func objectText(body *jsonbody.Object, name string) *string {
 	if !given {
 		return new("")
 	}
-	text, err := jsonOf(object)
+	text, err := metadata.JSON(object)
 	body.Check(err)
 	return new(string(text))
 }

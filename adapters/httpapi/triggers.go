@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
 )
 
@@ -78,7 +79,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	if !sent {
 		data = map[string]any{}
 	}
-	if what.Context, err = jsonOf(data); err != nil {
+	if what.Context, err = metadata.JSON(data); err != nil {
 		return what, options, err
 	}
 	sentOptions, _ := body.Map("options")

@@ -2,9 +2,15 @@ package listener
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"slices"
 	"sync"
@@ -35,11 +41,31 @@ func ACME(s ACMESettings) *Identity {
 		Client:     &acme.Client{DirectoryURL: s.Directory, HTTPClient: s.Client, UserAgent: "tocsin"},
 	}
 	a := &authority{get: manager.GetCertificate, hosts: s.Hosts, ends: map[string]time.Time{}}
+	unnamed := sync.OnceValues(selfSigned)
+	certificate := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if hello.ServerName == "" {
+			return unnamed()
+		}
+		return manager.GetCertificate(hello)
+	}
 	return &Identity{
-		config:  &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: append(protocols(), acme.ALPNProto), GetCertificate: manager.GetCertificate},
+		config:  &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: append(protocols(), acme.ALPNProto), GetCertificate: certificate},
 		refresh: a.refresh,
 		expiry:  a.firstExpiry,
 	}
+}
+
+// selfSigned returns a certificate for connections that name no host, such as the health check of
+// this machine. They verify no certificate, and the authority has none for them.
+func selfSigned() (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "tocsin"},
+		NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)} // RFC 5280: it does not expire.
+	text, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	return &tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, err
 }
 
 // authority obtains the certificates of hosts before a client needs them.

@@ -125,6 +125,41 @@ func (m *lostMeter) Attempted(delivery.Attempt)                {}
 func (m *lostMeter) Expanded(deliveries.Expansion)             {}
 func (m *lostMeter) Recorded(_ []deliveries.Outcome, lost int) { m.lost.Add(int64(lost)) }
 
+// disconnected is a queue that fails to record for a while. It notes whether the outcomes that it
+// records then are repeated.
+type disconnected struct {
+	*fakeQueue
+	until    time.Time
+	repeated map[bool]int
+}
+
+func (q *disconnected) Record(ctx context.Context, owner string, all []deliveries.Outcome) (lost int, err error) {
+	if time.Now().Before(q.until) {
+		return 0, errors.New("the connection was lost")
+	}
+	for _, o := range all {
+		q.repeated[o.Repeated]++
+	}
+	return q.fakeQueue.Record(ctx, owner, all)
+}
+
+// TestOutcomesAreRepeatedWithinTheLease checks that outcomes count as lost as usual when the store
+// was away for so long that another worker may have the deliveries.
+func TestOutcomesAreRepeatedWithinTheLease(t *testing.T) {
+	t.Parallel()
+	for away, repeated := range map[time.Duration]bool{time.Second: true, 10 * time.Minute: false} {
+		t.Run(away.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := &disconnected{fakeQueue: newFakeQueue(1, nil), until: time.Now().Add(away), repeated: map[bool]int{}}
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+				work(t, q, d, plainComposer{}, settings(), func() { let(time.Hour) })
+				assert.Equal(t, map[bool]int{repeated: 1}, q.repeated)
+			})
+		})
+	}
+}
+
 // cutOffLong is a queue whose Record takes ten seconds to fail. Its Divert takes what a worker held
 // until a minute ago, as the real one does.
 type cutOffLong struct{ *fakeQueue }

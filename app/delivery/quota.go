@@ -118,8 +118,12 @@ func (s *sender) renewQuota(ctx context.Context) {
 }
 
 // returnQuota returns what is left, because the sender ends or is idle, or the quota was removed.
-// It also clears the mark that the quota is exhausted: no other sender may check it again.
+// It also clears the mark that the quota is exhausted: no other sender may check it again. While
+// sending is paused, nothing is changed.
 func (s *sender) returnQuota(ctx context.Context) {
+	if s.worker.set.Paused() {
+		return
+	}
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
 	if s.quota.allowance.Taken.IsZero() {

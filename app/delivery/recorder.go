@@ -38,6 +38,7 @@ type recorder struct {
 	loop     *watchdog.Loop // of run
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
+	lease    time.Duration
 	giveUp   atomic.Pointer[time.Time]
 	reported time.Time // the last log line about a store that is down
 	lost     int       // outcomes of handed-over messages that could not be recorded
@@ -60,7 +61,7 @@ type pendingOutcome struct {
 }
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *slotPool, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
-	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
+	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, lease: set.Lease, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
 		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}, late: map[deliveries.ID]bool{}, reclaimed: map[deliveries.ID]deliveries.Job{},
 		claims: map[*knownDeliveries]bool{}}
 }
@@ -216,7 +217,7 @@ func (r *recorder) run(ctx context.Context) {
 // store records a set and does not give up while the worker runs, because a forgotten message is
 // sent twice. It reports whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
-	for !r.over() {
+	for first := r.clock.Now(); !r.over(); {
 		r.loop.Tick()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
@@ -226,11 +227,13 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 			}
 			return true
 		}
-		for i := range page {
-			page[i].Repeated = true // The store may have it: only its answer may be missing.
-		}
 		r.fallBehind()
-		if now := r.clock.Now(); now.Sub(r.reported) >= recordReport {
+		now := r.clock.Now()
+		for i := range page {
+			// Only the answer may be missing. Later another worker may have taken them over.
+			page[i].Repeated = now.Sub(first) < r.lease/2
+		}
+		if now.Sub(r.reported) >= recordReport {
 			r.reported = now
 			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)
 		}

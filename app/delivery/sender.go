@@ -110,6 +110,9 @@ func (s *sender) run(ctx context.Context) {
 				s.renew(ctx)
 			}
 		case <-idle.C:
+			if s.worker.set.Paused() {
+				continue
+			}
 			if s.worker.retire(s) {
 				return
 			}

@@ -375,7 +375,8 @@ func TestWorkerPausedChangesNothing(t *testing.T) {
 		work(t, q, d, plainComposer{}, set, func() {
 			let(30 * time.Second)
 			paused.Store(true)
-			let(time.Minute)
+			q.set(func(q *fakeQueue) { q.unseen = true })
+			let(time.Second)
 			var allows, diverted int
 			q.set(func(q *fakeQueue) { allows, diverted = q.allows, len(q.diverted) })
 			assert.NotZero(t, allows)
@@ -385,6 +386,7 @@ func TestWorkerPausedChangesNothing(t *testing.T) {
 				assert.Len(t, q.diverted, diverted)
 			})
 			paused.Store(false)
+			q.set(func(q *fakeQueue) { q.unseen = false })
 			let(time.Hour)
 			q.set(func(q *fakeQueue) { assert.Greater(t, q.allows, allows) })
 		})

@@ -210,7 +210,8 @@ type Outcome struct {
 	Next          time.Time // when it is due again, while open
 	Attempts      int
 	MaybeAccepted bool // the provider may have accepted it nevertheless
-	// Repeated is set when an earlier call of Record, whose answer was lost, may have stored it.
+	// Repeated is set when an earlier call of Record, whose answer was lost, may have stored it. No
+	// lease has ended since.
 	Repeated bool
 	// To is the channel that takes it over, and Why; 0: it stays.
 	To  channels.ID

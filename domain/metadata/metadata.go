@@ -236,17 +236,24 @@ func (m Map) Encode() ([]byte, error) {
 	if len(m) == 0 {
 		return []byte("{}"), nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any(m)); err != nil {
+	text, err := JSON(map[string]any(m))
+	if err != nil {
 		return nil, fault.New(fault.Invalid, "is not JSON: "+err.Error())
 	}
-	text := bytes.TrimRight(b.Bytes(), "\n")
 	if len(text) > MaxBytes {
 		return nil, ErrTooLarge
 	}
 	return text, nil
+}
+
+// JSON returns v as JSON text. The standard library's Marshal would write six bytes for each <, >
+// and &, which limits of the text would count.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
 // Digest returns a short digest of metadata. Equal metadata has the same digest.

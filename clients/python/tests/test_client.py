@@ -397,6 +397,15 @@ def test_trigger_and_wait_through_a_refusal_that_asks_to_wait(client: Authentica
 
 
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_trigger_and_wait_for_no_time(client: AuthenticatedClient, way: str) -> None:
+    to = f"python-no-time-{way}@example.org"
+    enrolled(client, to)
+    shown = waited(way, client, body=newsletter(to, send_at=datetime.now(UTC) + timedelta(days=1)), timeout=0)
+    assert shown.state == OccurrenceState.SCHEDULED
+    cancel_occurrence.sync(*SHOP, shown.id, client=client)
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
 def test_trigger_and_wait_that_is_refused(client: AuthenticatedClient, way: str) -> None:
     """Nothing was triggered that could be waited for."""
     with pytest.raises(TocsinError) as caught:

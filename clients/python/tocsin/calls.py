@@ -25,6 +25,9 @@ PAGE_SIZE = 500
 # The first pause between two polls, in seconds. With less time left, no poll follows.
 _SHORTEST_PAUSE = 0.05
 
+# The least time for the first poll, in seconds, so that the occurrence is read once.
+_FIRST_POLL = 1.0
+
 
 def connect(
     url: str,
@@ -90,6 +93,11 @@ def _following(headers: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def _poll_ends(ends: float, shown: Occurrence | None) -> float:
+    """When a poll ends at the latest."""
+    return ends if shown else max(ends, time.monotonic() + _FIRST_POLL)
+
+
 def trigger_and_wait(
     org: str,
     project: str,
@@ -119,7 +127,7 @@ def trigger_and_wait(
     occurrence, ends = _occurrence(triggered), time.monotonic() + timeout
     shown, pause = None, _SHORTEST_PAUSE
     while True:
-        token = deadline.set(ends)
+        token = deadline.set(_poll_ends(ends, shown))
         try:
             answer = get_occurrence.sync(org, project, application, occurrence, client=client)
             shown = expect(Occurrence, answer)
@@ -155,7 +163,7 @@ async def trigger_and_wait_async(
     shown, pause = None, _SHORTEST_PAUSE
     while True:
         try:
-            async with asyncio.timeout(ends - time.monotonic()):
+            async with asyncio.timeout(_poll_ends(ends, shown) - time.monotonic()):
                 answer = await get_occurrence.asyncio(org, project, application, occurrence, client=client)
             shown = expect(Occurrence, answer)
         except Exception as error:

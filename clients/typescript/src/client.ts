@@ -111,6 +111,9 @@ export async function* pages<T>(
 /** The first pause between two polls, in milliseconds. With less time left, no poll follows. */
 const shortestPause = 50;
 
+/** The least time for the first poll, in milliseconds, so that the occurrence is read once. */
+const firstPoll = 1000;
+
 /** The longest time, in milliseconds, that a timer of JavaScript can wait. */
 const longestTimer = 2 ** 31 - 1;
 
@@ -146,7 +149,7 @@ export async function triggerAndWait(
   const ends = performance.now() + timeout;
   let seen: components["schemas"]["Occurrence"] | undefined;
   for (let wait = shortestPause; ; wait = Math.min(2 * wait, 2000)) {
-    const signal = AbortSignal.timeout(Math.min(Math.max(Math.ceil(ends - performance.now()), 0), longestTimer));
+    const signal = AbortSignal.timeout(Math.min(Math.max(Math.ceil(ends - performance.now()), seen ? 0 : firstPoll), longestTimer));
     try {
       const shown = data(await client.GET("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/", { params: { path }, signal }));
       // What is being sent when an occurrence is cancelled ends after that.

@@ -239,9 +239,11 @@ test("trigger and wait", async () => {
   assert.equal(done.counts.failed, 0);
 
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
-  const waiting = await triggerAndWait(client, event, newsletter(to, { send_at: tomorrow }), 200);
-  assert.equal(waiting.state, "scheduled");
-  await client.POST("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/", { params: { path: { ...app, id: waiting.id } } });
+  for (const timeout of [0, 200]) {
+    const waiting = await triggerAndWait(client, event, newsletter(to, { send_at: tomorrow }), timeout);
+    assert.equal(waiting.state, "scheduled");
+    await client.POST("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/", { params: { path: { ...app, id: waiting.id } } });
+  }
   await assert.rejects(triggerAndWait(client, event, newsletter(to, { dry_run: true })), TypeError);
 });
 
