@@ -122,6 +122,20 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 	return is, err
 }
 
+// sameChannels reports whether two versions of an event are limited to the same channels. A channel
+// of the organization and one of the project may have one name.
+func sameChannels(a, b events.Event) bool {
+	ids := func(e events.Event) []channels.ID {
+		all := make([]channels.ID, len(e.Channels))
+		for i, c := range e.Channels {
+			all[i] = c.ID
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(ids(a), ids(b))
+}
+
 func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, slug string, change func(*EventForm)) (is events.Event, err error) {
 	was, err := tx.Events().BySlug(ctx, app, slug)
 	if err != nil {
@@ -132,7 +146,7 @@ func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app a
 	if is, err = f.event(ctx, tx, app, was); err != nil {
 		return is, err
 	}
-	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
+	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) && sameChannels(is, was) {
 		return is, nil
 	}
 	if f.Outdated {

@@ -99,7 +99,7 @@ func (q *Quotas) dryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 		q.mu.Lock()
 		wait := a.time.Worked(begin, q.clock.Now())
 		q.mu.Unlock()
-		pace.Pause(ctx, min(wait, maxPause), nil)
+		pace.Pause(context.WithoutCancel(ctx), min(wait, maxPause), nil) // Who hangs up has used the time as well.
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		a.dryRuns--

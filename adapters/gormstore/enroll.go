@@ -39,7 +39,14 @@ func matchesSQL(d dialect, keys []string) (statement string, set columnSet) {
 		set.joinTable(false, "u.id", "users", "u", "u.username_fold = s.key") +
 		set.joinTable(true, member, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
 		" UNION ALL SELECT s.key, 0, " + columns + holds + " FROM " + set.from +
-		set.joinTable(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
+		set.joinTable(false, member, "members", "m", firstByEmail(org)), set
+}
+
+// firstByEmail returns the condition that a member is the one with the lowest id that has the key as
+// their e-mail but not as their username. Any number of members may have one e-mail.
+func firstByEmail(org string) string {
+	return unindexed("m.organization_id") + " = " + org + " AND m.id = (SELECT o.id FROM members AS o WHERE o.organization_id = " + org +
+		" AND o.email_fold = s.key AND o.email_fold <> o.username_fold ORDER BY o.id LIMIT 1)"
 }
 
 func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string, maxBytes int) (found []users.Match, err error) {
@@ -47,19 +54,11 @@ func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string, maxBy
 		return nil, nil
 	}
 	statement, set := matchesSQL(r.dialect, keys)
-	reader, byEmail := newMemberReader(maxBytes, len(keys)), map[string]int{}
+	reader := newMemberReader(maxBytes, len(keys))
 	err = r.sets().query(r.statementContext(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
 		m, err := scanMatch(rows, reader)
-		if err != nil || m.User != 0 {
-			found = append(found, m)
-			return err
-		}
-		if i, known := byEmail[m.Key]; !known {
-			byEmail[m.Key], found = len(found), append(found, m)
-		} else if m.Member.ID < found[i].Member.ID {
-			found[i] = m
-		}
-		return nil
+		found = append(found, m)
+		return err
 	})
 	return found, err
 }
@@ -73,7 +72,7 @@ func matchedBytesSQL(d dialect, keys []string) (statement string, set columnSet)
 		set.joinTable(false, "u.id", "users", "u", "u.username_fold = s.key") +
 		set.joinTable(false, column, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
 		" UNION ALL " + sum + set.from +
-		set.joinTable(false, column, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
+		set.joinTable(false, column, "members", "m", firstByEmail(org)), set
 }
 
 func (r userRepo) MatchedBytes(ctx context.Context, org orgs.ID, keys []string) (n int, err error) {

@@ -111,7 +111,7 @@ func (s *sender) run(ctx context.Context) {
 			}
 		case <-idle.C:
 			if s.worker.set.Paused() {
-				continue
+				continue // It keeps its quota, which returnQuota does not give back now.
 			}
 			if s.worker.retire(s) {
 				return

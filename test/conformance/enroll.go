@@ -333,6 +333,10 @@ func enrollCases() cases {
 				return tx.Users().Matches(t.Context(), w.mine.org.ID, []string{"same@example.org"}, 1)
 			})
 			assert.Equal(t, []users.Match{{Key: "same@example.org", Member: &first}}, found)
+			n := look(t, w, func(tx ports.Tx) (int, error) {
+				return tx.Users().MatchedBytes(t.Context(), w.mine.org.ID, []string{"same@example.org"})
+			})
+			assert.Equal(t, len("{}"), n, "only the first one counts")
 		},
 		"AnEmptyBatchHasAnEmptyAnswer": func(t *testing.T, w *world) { assert.Empty(t, w.enroll(t, users.Batch{})) },
 		"LongNamesAndFieldsAreKept": func(t *testing.T, w *world) {
