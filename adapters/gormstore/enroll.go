@@ -42,8 +42,8 @@ func matchesSQL(d dialect, keys []string) (statement string, set columnSet) {
 		set.joinTable(false, member, "members", "m", firstByEmail(org)), set
 }
 
-// firstByEmail returns the condition that a member is the one with the lowest id that has the key as
-// their e-mail but not as their username. Any number of members may have one e-mail.
+// firstByEmail returns the condition that a member is the one with the lowest id that has the key
+// as their e-mail but not as their username. Any number of members may have one e-mail.
 func firstByEmail(org string) string {
 	return unindexed("m.organization_id") + " = " + org + " AND m.id = (SELECT o.id FROM members AS o WHERE o.organization_id = " + org +
 		" AND o.email_fold = s.key AND o.email_fold <> o.username_fold ORDER BY o.id LIMIT 1)"
