@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -122,20 +121,6 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 	return is, err
 }
 
-// sameChannels reports whether two versions of an event are limited to the same channels. A channel
-// of the organization and one of the project may have one name.
-func sameChannels(a, b events.Event) bool {
-	ids := func(e events.Event) []channels.ID {
-		all := make([]channels.ID, len(e.Channels))
-		for i, c := range e.Channels {
-			all[i] = c.ID
-		}
-		slices.Sort(all)
-		return all
-	}
-	return slices.Equal(ids(a), ids(b))
-}
-
 func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, slug string, change func(*EventForm)) (is events.Event, err error) {
 	was, err := tx.Events().BySlug(ctx, app, slug)
 	if err != nil {
@@ -146,7 +131,7 @@ func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app a
 	if is, err = f.event(ctx, tx, app, was); err != nil {
 		return is, err
 	}
-	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) && sameChannels(is, was) {
+	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Channels, was.Channels) && slices.Equal(is.Pools, was.Pools) {
 		return is, nil
 	}
 	if f.Outdated {
@@ -240,7 +225,7 @@ func (f EventForm) limits(ctx context.Context, tx ports.Tx, app applications.App
 	if len(limited) < len(slices.Compact(slices.Sorted(slices.Values(f.Channels)))) {
 		unknown = fault.Field("channels", "%s", channels.ErrNotFound.Error())
 	}
-	slices.SortFunc(limited, func(a, b events.Channel) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(limited, events.Channel.Compare)
 	pools, err := events.PoolsNamed(events.Pools(usable), had, f.Pools)
 	return limited, pools, fault.Join(unknown, err)
 }

@@ -149,7 +149,7 @@ func (a *applier) event(where Path, app applications.Application, want Blueprint
 		}
 		limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
 	}
-	slices.SortFunc(limited, func(x, y events.Channel) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(limited, events.Channel.Compare)
 	priority, err := events.ParsePriority("priority", want.Priority)
 	if err != nil {
 		return events.Event{}, "", err

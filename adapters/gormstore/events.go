@@ -166,9 +166,7 @@ func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]event
 				e.Channels = append(e.Channels, events.Channel{ID: row.ChannelID, Name: row.Name})
 			}
 		}
-		slices.SortFunc(e.Channels, func(a, b events.Channel) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-		})
+		slices.SortFunc(e.Channels, events.Channel.Compare)
 		slices.SortFunc(e.Pools, events.Pool.Compare)
 	}
 	return es, nil

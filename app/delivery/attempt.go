@@ -117,7 +117,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		return noAttempt
 	case err != nil:
 		s.worker.log.Error("a message could not be rendered", "delivery", int64(j.ID), "error", err)
-		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
+		held.finish(s.worker.untilPoll(j), &s.ref)
 		return noAttempt
 	}
 	if out, ended := s.worker.ended(j); ended {
@@ -125,7 +125,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		return noAttempt
 	}
 	if s.worker.set.Paused() {
-		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
+		held.finish(s.worker.untilPoll(j), &s.ref)
 		return noAttempt
 	}
 	message, err := Compose(s.worker.composer, in, j)
@@ -144,12 +144,12 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	// slot.
 	if !held.holds(j.ID) || s.targets.tooMany(s.worker.clock.Now()) {
 		s.worker.attempts.release(s.ref)
-		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // If no other worker has it, it does not wait for the end of the lease.
+		held.finish(s.worker.untilPoll(j), nil) // If no other worker has it, it does not wait for the end of the lease.
 		return noAttempt
 	}
 	taken, more, err := s.takeQuota(ctx)
 	if !more {
-		back := postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll))
+		back := s.worker.untilPoll(j)
 		if err == nil {
 			back = s.handOver(j, back, channels.LimitReached)
 		} else {
@@ -343,6 +343,11 @@ func postponedUntried(j deliveries.Job, next time.Time) deliveries.Outcome {
 		out.State = deliveries.Retrying
 	}
 	return out
+}
+
+// untilPoll is the outcome of a delivery that was not tried and is due again at the next poll.
+func (w *Worker) untilPoll(j deliveries.Job) deliveries.Outcome {
+	return postponedUntried(j, w.clock.Now().Add(w.set.Poll))
 }
 
 // skipped is the outcome of a delivery that must not be sent.

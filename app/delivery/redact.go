@@ -28,12 +28,13 @@ func newRedacting(d deliveries.Dispatcher, s channels.Settings, secret []string)
 	return redacting{Dispatcher: d, secrets: deliveries.NewMask("***", texts...)}
 }
 
-// Dispatch hands the message over. A panic of the driver is a failure. The provider may have the
-// message then.
+// Dispatch hands the message over. A panic of the driver is like an unknown error.
 func (r redacting) Dispatch(ctx context.Context, m deliveries.Message) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &deliveries.Failure{Err: errors.New("the driver panicked"), Detail: fmt.Errorf("%v", p), Temporary: true, Channel: true, MaybeAccepted: true}
+			failure := deliveries.FailureOf(errors.New("the driver panicked"))
+			failure.Detail = fmt.Errorf("%v", p)
+			err = failure
 		}
 		err = r.redact(err)
 	}()

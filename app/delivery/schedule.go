@@ -74,7 +74,7 @@ func (w *Worker) ended(j deliveries.Job) (out deliveries.Outcome, ended bool) {
 		return skipped(j, deliveries.Cancelled), true
 	}
 	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) {
-		return postponedUntried(j, w.clock.Now().Add(w.set.Poll)), true
+		return w.untilPoll(j), true
 	}
 	return deliveries.Outcome{}, false
 }

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -51,7 +52,7 @@ type Event struct {
 	Example      string    // of a context, for authors of templates: JSON text; empty: none
 	Schema       string    // of contexts: the text of a JSON Schema; empty: none
 	Priority     Priority  // of its occurrences, unless their triggers set another one
-	Channels     []Channel // by name
+	Channels     []Channel // in the order of Compare
 	Pools        []Pool    // by name
 }
 
@@ -59,6 +60,12 @@ type Event struct {
 type Channel struct {
 	ID   channels.ID
 	Name string
+}
+
+// Compare orders channels by name, and by id: a channel of the organization and one of the project
+// may have one name.
+func (c Channel) Compare(other Channel) int {
+	return cmp.Or(cmp.Compare(c.Name, other.Name), cmp.Compare(c.ID, other.ID))
 }
 
 // New checks an operator's input for an event.

@@ -117,11 +117,9 @@ func (c Condition) Substrings() []string {
 // within is a text as it stands within the quotes of a JSON string, or as a number, true, false or
 // null.
 func within(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // as in Encode
-	if err := e.Encode(s); err != nil {
+	text, err := JSON(s)
+	if err != nil {
 		return "" // Impossible: every text has a JSON form. And "" is in every text.
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), `"`), `"`)
 }
