@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
@@ -44,6 +45,26 @@ func (r *Requests) Once(
 		})
 	})
 	return answer, repeated, err
+}
+
+// errUnanswered is the error of a request that was not answered before.
+var errUnanswered = errors.New("the request was not answered before")
+
+// InPages is Once for a call whose use case changes many rows, page by page in units of work of its
+// own. Only the answer is kept in one with the request. A repetition after a failure continues with
+// the rest; of equal requests at the same time, each may do a part.
+func (r *Requests) InPages(
+	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
+) (answer requests.Answer, repeated bool, err error) {
+	answer, repeated, err = r.Once(ctx, request, func(context.Context) (requests.Answer, error) { return requests.Answer{}, errUnanswered })
+	if !errors.Is(err, errUnanswered) {
+		return answer, repeated, err
+	}
+	done, err := call(ctx)
+	if err != nil {
+		return requests.Answer{}, false, err
+	}
+	return r.Once(ctx, request, func(context.Context) (requests.Answer, error) { return done, nil })
 }
 
 // callbacks are functions to call when a unit of work of Once is over, whether it succeeded or

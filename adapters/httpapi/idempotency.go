@@ -43,6 +43,12 @@ func notIdempotent() map[string]string {
 	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
 }
 
+// pagedRoutes returns the POST routes that change many rows, page by page. Only their answers are
+// stored in a unit of work with the Idempotency-Key.
+func pagedRoutes() []string {
+	return []string{"/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/"}
+}
+
 // secretRoutes returns the POST routes whose responses contain a secret. These responses are not
 // stored; a repeated request is refused (requests.ErrShown).
 func secretRoutes() []string {
@@ -60,6 +66,7 @@ func (r Route) Repeatable() bool {
 // route table decides:
 //
 //   - A POST is repeatable, unless it is in ownIdempotency or notIdempotent.
+//   - A POST in pagedRoutes is stored as soon as it is done, after its units of work.
 //   - A condition is checked against the ETag of GET of the same path.
 func (a *API) perform(c call, r Route) error {
 	if r.Grant == "" || r.Method == http.MethodGet {
@@ -86,7 +93,11 @@ func (a *API) perform(c call, r Route) error {
 	}
 	var sent requests.Answer
 	secret := slices.Contains(secretRoutes(), r.Path)
-	answer, repeated, err := a.use.Requests.Once(c.ctx, request, func(ctx context.Context) (requests.Answer, error) {
+	once := a.use.Requests.Once
+	if wanted == nil && slices.Contains(pagedRoutes(), r.Path) {
+		once = a.use.Requests.InPages
+	}
+	answer, repeated, err := once(c.ctx, request, func(ctx context.Context) (requests.Answer, error) {
 		in := c
 		in.ctx, in.captured = ctx, new(requests.Answer)
 		if wanted != nil {
