@@ -106,7 +106,7 @@ func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
 // Rotatable reports whether a new key can replace this one.
 func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 
-// maxSameName is how many keys of one name are read to see whether the name is unique.
+// maxSameName is how many scopes an error names that have a key of one name.
 const maxSameName = 20
 
 // keyNamed finds the newest key of a name that is not revoked: within the scope, or without one

@@ -51,6 +51,11 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		if err := tx.Keys().Save(ctx, is); err != nil {
 			return fieldOf("name", access.ErrNameTaken, err)
 		}
+		if is.Name != was.Name { // So that Revoke still finds them.
+			if err := tx.Keys().RenameReplaced(ctx, was, is.Name); err != nil {
+				return err
+			}
+		}
 		return recordKey(ctx, tx, by, audit.KeyUpdated, was, before, after)
 	})
 	afterUnit(ctx, k.known.Forget)

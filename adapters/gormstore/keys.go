@@ -94,7 +94,8 @@ func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (a
 }
 
 func (r keyRepo) Named(ctx context.Context, name string, limit int) ([]access.Key, error) {
-	return all(r.keys(ctx, "k.name_fold = ? AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT ?", names.Fold(name), limit), scopedKeyRow.key)
+	return all(r.keys(ctx, `k.id IN (SELECT MAX(id) FROM api_keys WHERE name_fold = ? AND revoked_at IS NULL
+		GROUP BY organization_id, project_id, application_id) ORDER BY k.id DESC LIMIT ?`, names.Fold(name), limit), scopedKeyRow.key)
 }
 
 func (r keyRepo) ByID(ctx context.Context, org orgs.ID, id access.ID) (access.Key, error) {
@@ -159,13 +160,26 @@ func (r keyRepo) Save(ctx context.Context, k access.Key) error {
 	return changed(r.db(ctx).Where("id = ?", k.ID).Select("Name", "NameFold", "Grants", "AtMostNormal", "ExpiresAt", "ReplacedAt", "RevokedAt").Updates(&row), access.ErrKeyNotFound)
 }
 
-func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error {
-	in, err := r.scope(ctx, k.Scope)
+func (r keyRepo) RenameReplaced(ctx context.Context, k access.Key, name string) error {
+	namesakes, err := r.namesakes(ctx, k)
 	if err != nil {
 		return err
 	}
-	return changed(r.db(ctx).Table("api_keys AS k").Where(inKeyScope+" AND k.revoked_at IS NULL", names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID).
-		Update("revoked_at", stamp(now)), access.ErrKeyNotFound)
+	return namesakes.Where("k.replaced_at IS NOT NULL").Updates(map[string]any{"name": name, "name_fold": names.Fold(name)}).Error
+}
+
+func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error {
+	namesakes, err := r.namesakes(ctx, k)
+	if err != nil {
+		return err
+	}
+	return changed(namesakes.Update("revoked_at", stamp(now)), access.ErrKeyNotFound)
+}
+
+// namesakes selects the keys with the name and the scope of k that are not revoked.
+func (r keyRepo) namesakes(ctx context.Context, k access.Key) (*gorm.DB, error) {
+	in, err := r.scope(ctx, k.Scope)
+	return r.db(ctx).Table("api_keys AS k").Where(inKeyScope+" AND k.revoked_at IS NULL", names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID), err
 }
 
 func (r keyRepo) RecordUse(ctx context.Context, moments map[access.ID]time.Time) error {

@@ -306,23 +306,21 @@ func (k Key) Authorize(target Scope, g Grant) error {
 	return nil
 }
 
-// Only returns the newest of keys of one name, sorted from the newest on, if all have one scope;
-// ErrKeyNotFound, and ErrAmbiguous naming the scopes.
+// Only returns the key of a name, given the newest one of each scope; ErrKeyNotFound, and
+// ErrAmbiguous naming the scopes.
 func Only(namesakes []Key) (Key, error) {
 	if len(namesakes) == 0 {
 		return Key{}, ErrKeyNotFound
 	}
-	var scopes []string
-	for _, k := range namesakes {
-		if s := k.Scope.String(); !slices.Contains(scopes, s) {
-			scopes = append(scopes, s)
-		}
+	if len(namesakes) == 1 {
+		return namesakes[0], nil
 	}
-	if len(scopes) > 1 {
-		slices.Sort(scopes)
-		return Key{}, ErrAmbiguous.With("several keys have this name: of %s; say of which", strings.Join(scopes, ", "))
+	scopes := make([]string, len(namesakes))
+	for i, k := range namesakes {
+		scopes[i] = k.Scope.String()
 	}
-	return namesakes[0], nil
+	slices.Sort(scopes)
+	return Key{}, ErrAmbiguous.With("several keys have this name: of %s; say of which", strings.Join(scopes, ", "))
 }
 
 // Granted reports whether the key has a grant, directly or, except for management, by full_access.
@@ -343,8 +341,8 @@ type Repository interface {
 	// ByName finds the newest key of this name and exactly this scope that is not revoked;
 	// ErrKeyNotFound, or the not-found fault of the scope.
 	ByName(ctx context.Context, s Scope, name string) (Key, error)
-	// Named returns the keys of this name in all scopes that are not revoked, the newest first, at
-	// most limit.
+	// Named returns the newest key of this name in each scope that is not revoked, the newest first,
+	// at most limit.
 	Named(ctx context.Context, name string, limit int) ([]Key, error)
 	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)
@@ -363,6 +361,9 @@ type Repository interface {
 	// Save stores everything of a key but its scope, its digest, and the times of its creation and
 	// use; ErrKeyNotFound, ErrNameTaken.
 	Save(ctx context.Context, k Key) error
+	// RenameReplaced gives a name to the keys of k's name and scope that were replaced and are not
+	// revoked.
+	RenameReplaced(ctx context.Context, k Key, name string) error
 	// Revoke marks the keys of k's name and scope that are not revoked: k and the keys that it
 	// replaced; ErrKeyNotFound.
 	Revoke(ctx context.Context, k Key, now time.Time) error

@@ -115,6 +115,32 @@ func keyCases() cases {
 				return tx.Keys().ByName(t.Context(), access.Scope{Organization: "other"}, "robot")
 			})
 		},
+		"NamedReturnsTheNewestOfEachScope": func(t *testing.T, w *world) {
+			var last access.Key
+			for range 3 {
+				if last.ID != 0 {
+					last.Replaced = noon
+					act(t, w, func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), last) })
+				}
+				last = w.issue(t, access.Key{Name: "robot", Scope: access.Scope{Organization: "acme"}})
+			}
+			wide := w.issue(t, access.Key{Name: "robot"})
+			assert.Equal(t, []access.ID{wide.ID, last.ID}, w.namesakes(t, "robot", 2))
+		},
+		"ReplacedKeysAreRenamedAndRevokedWithTheirSuccessor": func(t *testing.T, w *world) {
+			acme := access.Scope{Organization: "acme"}
+			old := w.issue(t, access.Key{Name: "robot", Scope: acme, Replaced: noon})
+			current := w.issue(t, access.Key{Name: "robot", Scope: acme})
+			wide, theirs := w.issue(t, access.Key{Name: "robot", Replaced: noon}), w.issue(t, access.Key{Name: "robot", Scope: access.Scope{Organization: "zeta"}, Replaced: noon})
+			act(t, w, func(tx ports.Tx) error { return tx.Keys().RenameReplaced(t.Context(), current, "Device") })
+			old.Name = "Device"
+			for _, k := range []access.Key{old, current, wide, theirs} {
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+			old.Revoked = noon
+			w.revoke(t, old, noon)
+			sameKey(t, old, w.key(t, old.Digest))
+		},
 		"ARevokedNameMayBeUsedAgain": func(t *testing.T, w *world) {
 			for i := range 3 {
 				k := w.issue(t, access.Key{Name: "robot"})

@@ -121,6 +121,22 @@ func TestKey(t *testing.T) {
 		}
 	}))
 
+	t.Run("RevokeEndsWhatARenamedKeyReplaced", both(func(w *world) {
+		acme, keys, name := scope("acme"), w.other.Console.Keys, "device"
+		_, old := w.issueNamed("sync", acme, 0, access.SystemPing)
+		rotated, err := keys.Rotate(w.Context(), audit.Actor{}, "sync", &acme, time.Hour)
+		require.NoError(w, err)
+		_, err = keys.Change(w.Context(), audit.Actor{}, app.Path{Organization: "acme"}, rotated.Key.ID, access.Change{Name: &name})
+		require.NoError(w, err)
+		w.as(old).get("/api/system/ping/").is(http.StatusOK)
+		_, err = keys.Revoke(w.Context(), audit.Actor{}, "device", &acme)
+		require.NoError(w, err)
+		w.auth.Forget()
+		for _, text := range []string{old, rotated.Text} {
+			w.as(text).get("/api/system/ping/").is(http.StatusUnauthorized)
+		}
+	}))
+
 	t.Run("ExpiresToTheMoment", both(func(w *world) {
 		_, text := w.issueNamed("short", access.Scope{}, time.Hour, access.SystemPing)
 		w.clock.Advance(time.Hour - time.Nanosecond)
