@@ -95,9 +95,12 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 		return nil, err
 	}
 	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (added []string, err error) {
-		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys)
+		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys, lists.MaxHolders+1)
 		if err != nil {
 			return added, err
+		}
+		if len(holders) > lists.MaxHolders {
+			return added, fault.New(fault.Invalid, "more than "+strconv.Itoa(lists.MaxHolders)+" users have these e-mail addresses: add fewer at once")
 		}
 		if err := wanted.checkKnown(holders); err != nil {
 			return added, err

@@ -122,8 +122,8 @@ func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, 
 	return changed(r.db(ctx).Where("organization_id = ? AND member_id = ? AND id = ?", org, m, id).Delete(&addressRow{}), users.ErrAddressNotFound)
 }
 
-func (r addressRepo) Holders(ctx context.Context, org orgs.ID, keys []string) ([]users.Address, error) {
+func (r addressRepo) Holders(ctx context.Context, org orgs.ID, keys []string, limit int) ([]users.Address, error) {
 	q := r.dialect.lookUp(textSet(r.dialect, keys), addressColumns, "addresses", "r.organization_id = ? AND r.value_key = s.value AND r.type = ?",
 		org, users.Email)
-	return all(r.db(ctx).Raw(q.sql+" ORDER BY id", q.args...), addressRow.address)
+	return all(r.db(ctx).Raw(q.sql+" ORDER BY id LIMIT ?", append(q.args, limit)...), addressRow.address)
 }

@@ -149,7 +149,7 @@ func TestListGrowth(t *testing.T) {
 		}
 		require.NoError(t, enroll(ctx, s, "acme", batch))
 		require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
-			holders, err := tx.Addresses().Holders(ctx, list.Organization, keys)
+			holders, err := tx.Addresses().Holders(ctx, list.Organization, keys, people+1)
 			require.NoError(t, err)
 			require.Len(t, holders, people)
 			wanted := make([]channels.Assignment, len(holders))

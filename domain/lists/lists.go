@@ -17,6 +17,10 @@ import (
 // MaxAdd is how many e-mail addresses one add call takes (decisions 5).
 const MaxAdd = 10_000
 
+// MaxHolders is how many addresses of users one add call puts on a list: several users may have the
+// same e-mail address.
+const MaxHolders = 20_000
+
 // Errors of this package.
 var (
 	ErrNotFound    = fault.New(fault.NotFound, "the distribution list does not exist")

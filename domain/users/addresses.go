@@ -279,7 +279,7 @@ type AddressRepository interface {
 	// RemoveUnassigned deletes addresses of the organization; ErrAddressNotFound when one of them
 	// is none, or is assigned to a channel.
 	RemoveUnassigned(ctx context.Context, org orgs.ID, as []Address) error
-	// Holders returns every e-mail address of the organization with one of these keys, ordered by
-	// id.
-	Holders(ctx context.Context, org orgs.ID, keys []string) ([]Address, error)
+	// Holders returns the e-mail addresses of the organization with one of these keys, by id: at
+	// most limit.
+	Holders(ctx context.Context, org orgs.ID, keys []string, limit int) ([]Address, error)
 }

@@ -141,11 +141,15 @@ func addressCases() cases {
 			w.hold(t, w.mine.bob, addressOf(t, "#general", ""))
 			holders := func(keys ...string) []users.Address {
 				return look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-					return tx.Addresses().Holders(t.Context(), w.mine.org.ID, keys)
+					return tx.Addresses().Holders(t.Context(), w.mine.org.ID, keys, 10)
 				})
 			}
 			assert.Equal(t, []users.Address{w.mine.adaMail, w.mine.bobMail, second[0]},
 				holders(w.mine.bobMail.Key(), "nobody@example.org", users.NewEmailAddress("aDa@example.org").Key()), "ordered by id")
+			first := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
+				return tx.Addresses().Holders(t.Context(), w.mine.org.ID, []string{w.mine.adaMail.Key(), w.mine.bobMail.Key()}, 2)
+			})
+			assert.Equal(t, []users.Address{w.mine.adaMail, w.mine.bobMail}, first, "at most the limit")
 			assert.Empty(t, holders("nobody@example.org"))
 			assert.Empty(t, holders())
 			assert.Empty(t, holders("#general", w.mine.adaPhone.Key()), "only e-mails")
@@ -157,7 +161,7 @@ func addressCases() cases {
 			}
 			keys = append(keys, w.mine.adaMail.Key())
 			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-				return tx.Addresses().Holders(t.Context(), w.mine.org.ID, keys)
+				return tx.Addresses().Holders(t.Context(), w.mine.org.ID, keys, 10)
 			})
 			assert.Equal(t, []users.Address{w.mine.adaMail}, found)
 		},
@@ -166,7 +170,7 @@ func addressCases() cases {
 			e := users.NewEmailAddress(strings.Repeat("\U0001d160", 16) + "@" + strings.Repeat("\U0001d160", 229) + ".example")
 			stored, _ := w.hold(t, w.mine.bob, e)
 			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-				return tx.Addresses().Holders(t.Context(), w.mine.org.ID, []string{e.Key()})
+				return tx.Addresses().Holders(t.Context(), w.mine.org.ID, []string{e.Key()}, 10)
 			})
 			assert.Equal(t, stored, found)
 		},

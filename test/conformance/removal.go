@@ -51,7 +51,7 @@ func removalCases() cases {
 				})
 			}
 			held := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-				return tx.Addresses().Holders(t.Context(), o.org.ID, []string{o.adaMail.Key()})
+				return tx.Addresses().Holders(t.Context(), o.org.ID, []string{o.adaMail.Key()}, 10)
 			})
 			assert.Empty(t, held)
 			refused(t, w, subscriptions.ErrNotFound, func(tx ports.Tx) error {
