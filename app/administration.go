@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -93,18 +94,18 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 			return err
 		}
 		account.Organization = 0 // The organization that set the last password does not know this one.
-		return a.renew(ctx, tx, by, account.WithPassword(hash, a.clock.Now()), accepts)
+		return a.renew(ctx, tx, by, at, account.WithPassword(hash, a.clock.Now()), accepts)
 	})
 }
 
 // renew stores an account's new password, and what the member accepts with it, if anything.
-func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Account, accepts *users.Member) error {
+func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, account operators.Account, accepts *users.Member) error {
 	id, err := tx.Operators().Save(ctx, account)
 	if err != nil {
 		return err
 	}
 	if accepts != nil {
-		if err := tx.Operators().Accept(ctx, accepts.ID, id, account.Changed); err != nil {
+		if err := accept(ctx, tx, by, at, *accepts, id, account.Changed); err != nil {
 			return err
 		}
 	}
@@ -132,14 +133,18 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 			if err := a.setRole(ctx, tx, by, at, m, role); err != nil {
 				return false, err
 			}
+			m.Role = role
 		}
-		return a.accepted(ctx, tx, m)
+		if role == users.RoleMember { // It opens nothing, so there is nothing to accept.
+			return true, nil
+		}
+		return a.accepted(ctx, tx, by, at, m)
 	})
 }
 
 // accepted reports whether a member's role is in effect. It accepts the role for a user whose
 // password is from the installation.
-func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Member) (bool, error) {
+func (a *Administration) accepted(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member) (bool, error) {
 	found, err := tx.Operators().Acceptance(ctx, m.ID)
 	if err != nil || found.Account != 0 {
 		return found.Account != 0, err
@@ -152,7 +157,15 @@ func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Memb
 	if i < 0 {
 		return false, nil
 	}
-	return true, tx.Operators().Accept(ctx, m.ID, of[i].ID, a.clock.Now())
+	return true, accept(ctx, tx, by, at, m, of[i].ID, a.clock.Now())
+}
+
+// accept accepts a member's role for an account.
+func accept(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, account operators.AccountID, now time.Time) error {
+	if err := tx.Operators().Accept(ctx, m.ID, account, now); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, m.Organization, audit.MemberAccepted, memberPath(at, m), nil, audit.State{"role": string(m.Role)})
 }
 
 // setRole takes the lock on decisions about the user, because using a link also decides whether a

@@ -296,6 +296,14 @@ func TestMemberPageRevealsNoOtherOrganization(t *testing.T) {
 	}
 }
 
+// acceptances returns how many entries of an organization's audit log say that a role was accepted.
+func (f *fixture) acceptances(org string) int {
+	f.Helper()
+	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: org}, audit.Query{Action: audit.MemberAccepted, Limit: 1000})
+	require.NoError(f, err)
+	return len(found.Entries)
+}
+
 func TestCommandLineRoles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -317,12 +325,19 @@ func TestCommandLineRoles(t *testing.T) {
 	counts, err = f.use.Administration.SetRole(t.Context(), by, globex, "bob", users.RoleViewer)
 	require.NoError(t, err)
 	assert.True(t, counts, "it was accepted with the password")
+	assert.Equal(t, 1, f.acceptances("globex"))
 
 	f.person("acme", "ada", users.RoleMember, false)
 	require.NoError(t, f.use.Administration.Create(t.Context(), by, "ada", p))
+	before := f.acceptances("acme")
+	counts, err = f.use.Administration.SetRole(t.Context(), by, app.Path{Organization: "acme"}, "ada", users.RoleMember)
+	require.NoError(t, err)
+	assert.True(t, counts)
+	assert.Equal(t, before, f.acceptances("acme"), "nothing was to be accepted")
 	counts, err = f.use.Administration.SetRole(t.Context(), by, app.Path{Organization: "acme"}, "ada", users.RoleViewer)
 	require.NoError(t, err)
 	assert.True(t, counts, "her password is the installation's")
+	assert.Equal(t, before+1, f.acceptances("acme"))
 	require.ErrorIs(t, f.use.Administration.Create(t.Context(), by, "ada", p), operators.ErrExists)
 	zoe := f.person("acme", "zoe", users.RoleViewer, false)
 	f.accept(f.invited(f.as(f.account("root", true)), zoe), newPassword).is(t, http.StatusSeeOther)
