@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
@@ -240,68 +239,4 @@ func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions,
 	}
 	maps.DeleteFunc(at, func(_ events.Priority, f claimPosition) bool { return !f.until.After(f.since) })
 	return found, turn, nil
-}
-
-// lockDueOfClass locks at most n due deliveries of a class. now is the turn before the claim.
-func (t tx) lockDueOfClass(
-	ctx context.Context, channel channels.ID, p events.Priority, f claimPosition, n int, now, turn deliveries.RoundRobin,
-) (found []dueDelivery, next deliveries.RoundRobin, err error) {
-	fresh := n
-	if f.claimedBefore {
-		fresh -= now.Retries(p, n)
-	}
-	if order := turn.Order(p, f.projects); len(order) > 0 {
-		turn = turn.Next(p, order, fresh)
-		for i, project := range order {
-			left := len(order) - i
-			from := "turn IS NOT NULL"
-			if _, known := f.turns[project]; known {
-				from = "turn >= @from "
-			}
-			some, err := t.lockRows(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
-				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND `+from+`
-				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
-				map[string]any{"channel": channel, "priority": p, "project": project, "from": f.turns[project]})
-			if err != nil {
-				return nil, turn, err
-			}
-			for i := range some {
-				some[i].class = classRow{p, project}
-			}
-			found = append(found, some...)
-		}
-	}
-	if f.claimedBefore {
-		from := ""
-		if !f.next.IsZero() {
-			from = "next_at >= @from AND "
-		}
-		some, err := t.lockRows(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
-			WHERE channel_id = @channel AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+from+`next_at <= @now
-			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock(), "from": stamp(f.next)})
-		if err != nil {
-			return nil, turn, err
-		}
-		for i := range some {
-			some[i].class = classRow{Priority: p}
-		}
-		found = append(found, some...)
-	}
-	return found, turn, nil
-}
-
-// lockRows locks at most limit deliveries that a query selects.
-func (t tx) lockRows(ctx context.Context, limit int, query string, p map[string]any) ([]dueDelivery, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	p["limit"] = limit
-	return scanned(t.db(ctx).Raw(query+t.dialect.skipLocked(), p), 0, scanDue) // Most queries find few or none.
-}
-
-func scanDue(rows *sql.Rows) (d dueDelivery, err error) {
-	var state int
-	err = rows.Scan(&d.id, &d.occurrence, &state, &d.named, &d.turn, &d.next)
-	d.state = stateOf(state)
-	return d, err
 }

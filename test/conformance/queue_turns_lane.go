@@ -129,13 +129,14 @@ func (l *modelLane) claim(t *testing.T) {
 	limit := l.limit()
 	l.largest = max(l.largest, limit)
 	want := map[events.OccurrenceID][]*modelDelivery{}
-	taken := map[events.Priority]int{}
+	taken, kept := map[events.Priority]int{}, map[events.Priority]int{}
 	sum := 0
 	for _, p := range events.Priorities() {
 		n := limit - sum
 		for behind := p + 1; behind <= events.Bulk; behind++ {
 			if l.due(behind) {
-				n -= l.kept(behind, limit)
+				kept[behind] = l.kept(behind, limit)
+				n -= kept[behind]
 			}
 		}
 		for _, d := range l.take(p, max(0, n)) {
@@ -144,6 +145,7 @@ func (l *modelLane) claim(t *testing.T) {
 			sum++
 		}
 	}
+	l.checkOrder(t, taken, kept)
 	for p, n := range taken {
 		l.claimed[p] += n
 	}
@@ -216,11 +218,6 @@ func (l *modelLane) kept(p events.Priority, n int) (kept int) {
 
 // take takes at most n deliveries of a class.
 func (l *modelLane) take(p events.Priority, n int) (taken []*modelDelivery) {
-	isBack := func(d *modelDelivery) bool { return d.of.Priority == p }
-	fresh := n
-	if slices.ContainsFunc(l.back, isBack) {
-		fresh -= (n + l.claimed[p]%2) / 2
-	}
 	var behind, before []orgs.ProjectID
 	for _, s := range l.sharers {
 		switch project := s.of.Project; {
@@ -232,17 +229,74 @@ func (l *modelLane) take(p events.Priority, n int) (taken []*modelDelivery) {
 		}
 	}
 	order := slices.Concat(behind, before)
-	if len(order) > 0 && fresh%len(order) > 0 {
+	if len(order) == 0 {
+		return l.takeBack(p, n)
+	}
+	taken = l.takeBack(p, (n+l.claimed[p]%2)/2)
+	fresh := n - len(taken)
+	if fresh%len(order) > 0 {
 		l.after[p] = order[fresh%len(order)-1]
 	}
+	lines := make([][]*modelDelivery, len(order))
 	for i, project := range order {
-		line, left := l.line(p, project), len(order)-i
-		share := (fresh - len(taken) + left - 1) / left
-		taken = append(taken, line[:min(share, len(line))]...)
+		lines[i] = l.line(p, project)
+	}
+	for i, count := range dealt(lines, fresh) {
+		taken = append(taken, lines[i][:count]...)
 	}
 	l.waits = slices.DeleteFunc(l.waits, func(d *modelDelivery) bool { return slices.Contains(taken, d) })
+	return append(taken, l.takeBack(p, n-len(taken))...)
+}
+
+// dealt returns how many of n places each line gets: an equal part, and what others have left of
+// theirs, unless that is less than one for each line that has used all of its part.
+func dealt(lines [][]*modelDelivery, n int) []int {
+	part := func(n, of, i int) int { return (n + of - 1 - i) / of }
+	counts, sharing, room, left := make([]int, len(lines)), make([]int, len(lines)), n, n
+	for i := range sharing {
+		sharing[i] = i
+	}
+	for {
+		var open []int
+		for at, i := range sharing {
+			had := counts[i]
+			counts[i] = min(part(room, len(sharing), at), len(lines[i]))
+			left -= counts[i] - had
+			if counts[i] == part(room, len(sharing), at) {
+				open = append(open, i)
+			}
+		}
+		if len(open) == 0 || len(open) == len(sharing) || left < len(open) {
+			return counts
+		}
+		sharing, room = open, left
+		for _, i := range open {
+			room += counts[i]
+		}
+	}
+}
+
+// checkOrder checks that what is left of a class has lost no more places to lower classes than
+// these keep, or than its projects have left undivided.
+func (l *modelLane) checkOrder(t *testing.T, taken, kept map[events.Priority]int) {
+	t.Helper()
+	for _, p := range events.Priorities() {
+		if !l.due(p) {
+			continue
+		}
+		lost, most := 0, len(l.sharers)-1
+		for lower := p + 1; lower <= events.Bulk; lower++ {
+			lost += taken[lower]
+			most += kept[lower]
+		}
+		require.LessOrEqual(t, lost, most, "places of %s went to lower classes", p)
+	}
+}
+
+// takeBack takes at most n deliveries of a class that were claimed before.
+func (l *modelLane) takeBack(p events.Priority, n int) (taken []*modelDelivery) {
 	l.back = slices.DeleteFunc(l.back, func(d *modelDelivery) bool {
-		takes := isBack(d) && len(taken) < n
+		takes := d.of.Priority == p && len(taken) < n
 		if takes {
 			taken = append(taken, d)
 		}
