@@ -88,7 +88,7 @@ func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protoc
 		if err != nil {
 			return found, err
 		}
-		of, err := tx.Addresses().OfMembers(ctx, m.Organization, []users.MemberID{m.ID}, p.Type())
+		of, err := tx.Addresses().OfMembers(ctx, m.Organization, []users.MemberID{m.ID}, p.Type(), 1)
 		switch {
 		case len(of) > 0:
 			found = of[0].Value

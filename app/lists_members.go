@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -24,9 +26,12 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 		if err != nil {
 			return done, err
 		}
-		held, err := tx.Addresses().OfMembers(ctx, list.Organization, ids, users.Email)
+		held, err := tx.Addresses().OfMembers(ctx, list.Organization, ids, users.Email, lists.MaxHolders+1)
 		if err != nil {
 			return done, err
+		}
+		if len(held) > lists.MaxHolders {
+			return done, fault.New(fault.Invalid, "these users have more than "+strconv.Itoa(lists.MaxHolders)+" e-mail addresses: add fewer at once")
 		}
 		assignments, made, err := assignmentsFor(ctx, tx, list, held)
 		if err != nil {

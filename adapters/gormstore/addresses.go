@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -50,9 +52,8 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 	slices.SortFunc(wanted, func(a, b addressRow) int { // see ensure
 		return cmp.Or(cmp.Compare(a.MemberID, b.MemberID), cmp.Compare(a.ValueKey, b.ValueKey))
 	})
-	set := rowSet(r.dialect, wanted, "member_id bigint", "value text", "value_key text", "name text", "type text")
-	rows, err := ensure[addressRow](ctx, r.tx, len(as),
-		r.dialect.lookUp(set, addressColumns, "addresses", "r.organization_id = ? AND r.member_id = s.member_id AND r.value_key = s.value_key", org),
+	set := r.addressSet(wanted)
+	rows, err := ensure[addressRow](ctx, r.tx, len(as), r.knownAddresses(set, org),
 		stmt(`INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
 			SELECT o.id, s.member_id, s.value, s.value_key, s.name, s.type FROM (?) AS s CROSS JOIN organizations o
 			WHERE o.id = ? AND o.id = (SELECT m.organization_id FROM members m WHERE m.id = s.member_id)
@@ -72,6 +73,21 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 	return mapped(found, addressRow.address), created, nil
 }
 
+// addressSet returns addresses as a set.
+func (r addressRepo) addressSet(as []addressRow) clause.Expr {
+	return rowSet(r.dialect, as, "member_id bigint", "value text", "value_key text", "name text", "type text")
+}
+
+// knownAddresses selects those addresses of a set that are recorded.
+func (r addressRepo) knownAddresses(set clause.Expr, org orgs.ID) statement {
+	return r.dialect.lookUp(set, addressColumns, "addresses", "r.organization_id = ? AND r.member_id = s.member_id AND r.value_key = s.value_key", org)
+}
+
+func (r addressRepo) Known(ctx context.Context, org orgs.ID, as []users.Address) ([]users.Address, error) {
+	q := r.knownAddresses(r.addressSet(mapped(as, newAddressRow)), org)
+	return all(r.db(ctx).Raw(q.sql+" ORDER BY id", q.args...), addressRow.address)
+}
+
 func (r addressRepo) List(
 	ctx context.Context, org orgs.ID, m users.MemberID, after users.AddressID, limit int,
 ) ([]users.Address, error) {
@@ -83,12 +99,12 @@ func (r addressRepo) ByID(ctx context.Context, org orgs.ID, m users.MemberID, id
 	return row.address(), err
 }
 
-func (r addressRepo) OfMembers(ctx context.Context, org orgs.ID, ms []users.MemberID, t users.AddressType) ([]users.Address, error) {
+func (r addressRepo) OfMembers(ctx context.Context, org orgs.ID, ms []users.MemberID, t users.AddressType, limit int) ([]users.Address, error) {
 	condition, args := "organization_id = ? AND member_id ?", []any{org, among(r.dialect, ms)}
 	if t != "" {
 		condition, args = condition+" AND type = ?", append(args, t)
 	}
-	return all(r.db(ctx).Raw("SELECT "+addressColumns+" FROM addresses WHERE "+condition+" ORDER BY id", args...), addressRow.address)
+	return all(r.db(ctx).Raw("SELECT "+addressColumns+" FROM addresses WHERE "+condition+" ORDER BY id LIMIT ?", append(args, limit)...), addressRow.address)
 }
 
 func (r addressRepo) Assigned(ctx context.Context, org orgs.ID, as []users.AddressID) ([]users.AddressID, error) {

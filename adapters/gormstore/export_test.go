@@ -114,7 +114,7 @@ func PlaceLookups(dialect string) map[string]string {
 	if dialect == onPostgres.String() {
 		d, set = onPostgres, "SELECT * FROM json_to_recordset('[]'::json) AS r(id bigint)"
 	}
-	return map[string]string{"recipients": strings.NewReplacer("@set", set, "@list", "1").Replace(entriesOfMembers(d))}
+	return map[string]string{"recipients": strings.NewReplacer("@set", set, "@list", "1", "@most", "1000").Replace(entriesOfMembers(d))}
 }
 
 // Rows returns the structs that represent rows of tables.

@@ -33,7 +33,7 @@ func entriesOfMembers(d dialect) string {
 	return d.lookUpJoined([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
 		joinedTable{"members m", "m.id = s.id"}, joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
 		joinedTable{"assignments e", "e.address_id = a.id"}, joinedTable{"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
-		joinedTable{"channels c", "c.id = e.channel_id"}) + " ORDER BY id"
+		joinedTable{"channels c", "c.id = e.channel_id"}) + " ORDER BY id LIMIT @most "
 }
 
 // Search finds the members on the list that match a text, and looks up their entries.
@@ -51,7 +51,7 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 	}
 	held := mapped(of.Members, func(m users.Member) memberIDRow { return memberIDRow{m.ID} })
 	rows, err := rowsOf[memberRecipientRow](r.db(ctx).Raw(entriesOfMembers(r.dialect),
-		map[string]any{"set": rowSet(r.dialect, held, "id bigint"), "list": l.ID}))
+		map[string]any{"set": rowSet(r.dialect, held, "id bigint"), "list": l.ID, "most": q.Recipients}))
 	if err != nil {
 		return lists.Found{}, err
 	}

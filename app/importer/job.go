@@ -185,21 +185,21 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 
 // recordAddresses records the addresses of members that existed before and got one.
 func recordAddresses(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Creation) error {
-	var ids []users.MemberID
+	var wanted []users.Address
 	got := map[users.MemberID]*imports.Creation{}
 	for n, c := range people {
 		if c.Email != "" {
-			ids, got[c.Member] = append(ids, c.Member), &people[n]
+			a := users.NewEmailAddress(c.Email)
+			a.Member = c.Member
+			wanted, got[c.Member] = append(wanted, a), &people[n]
 		}
 	}
-	if len(ids) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
-	held, err := tx.Addresses().OfMembers(ctx, org, ids, users.Email)
+	held, err := tx.Addresses().Known(ctx, org, wanted)
 	for _, a := range held {
-		if c := got[a.Member]; a.Key() == users.NewEmailAddress(c.Email).Key() {
-			c.Address = a.ID
-		}
+		got[a.Member].Address = a.ID
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -186,7 +187,7 @@ func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, cre
 	if err != nil {
 		return imports.Removal{}, err
 	}
-	if now.Addresses, err = tx.Addresses().OfMembers(ctx, job.Organization, ids, ""); err != nil {
+	if now.Addresses, err = tx.Addresses().OfMembers(ctx, job.Organization, ids, "", math.MaxInt64); err != nil {
 		return imports.Removal{}, err
 	}
 	if now.Used, err = tx.Users().Used(ctx, job.Organization, ids); err != nil {

@@ -9,9 +9,12 @@ type Query struct {
 	// After is the end of the batch before this one; zero: from the beginning.
 	After users.Cursor
 	Limit int // how many people are found at most
+	// Recipients is how many of their entries are returned at most.
+	Recipients int
 }
 
-// Found is a batch of the matches of a query: every entry of each member. It may contain fewer
+// Found is a batch of the matches of a query: every entry of each member, unless they have more than
+// Query.Recipients. It may contain fewer
 // members than the limit, or none, although there are more: a search for few matches among many
 // members pauses before it has found them.
 type Found struct {

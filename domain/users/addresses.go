@@ -268,8 +268,11 @@ type AddressRepository interface {
 	// ByID finds an address of the member; ErrAddressNotFound.
 	ByID(ctx context.Context, org orgs.ID, m MemberID, id AddressID) (Address, error)
 	// OfMembers returns the addresses of one type, or of all types for "", of these members of the
-	// organization, by id.
-	OfMembers(ctx context.Context, org orgs.ID, ms []MemberID, t AddressType) ([]Address, error)
+	// organization, by id: at most limit.
+	OfMembers(ctx context.Context, org orgs.ID, ms []MemberID, t AddressType, limit int) ([]Address, error)
+	// Known returns those of these addresses of members of the organization that are recorded, by
+	// id.
+	Known(ctx context.Context, org orgs.ID, as []Address) ([]Address, error)
 	// Remove deletes an address of the member with its assignments, their list entries and
 	// subscriptions; ErrAddressNotFound.
 	Remove(ctx context.Context, org orgs.ID, m MemberID, id AddressID) error

@@ -154,6 +154,17 @@ func addressCases() cases {
 			assert.Empty(t, holders())
 			assert.Empty(t, holders("#general", w.mine.adaPhone.Key()), "only e-mails")
 		},
+		"KnownAreThoseOfTheMember": func(t *testing.T, w *world) {
+			known := func(as ...users.Address) []users.Address {
+				return look(t, w, func(tx ports.Tx) ([]users.Address, error) {
+					return tx.Addresses().Known(t.Context(), w.mine.org.ID, as)
+				})
+			}
+			ofBob, other := w.mine.adaMail, users.NewEmailAddress("other@example.org")
+			ofBob.Member, other.Member = w.mine.bob.ID, w.mine.ada.ID
+			assert.Equal(t, []users.Address{w.mine.adaMail, w.mine.bobMail}, known(w.mine.bobMail, ofBob, other, w.theirs.adaMail, w.mine.adaMail))
+			assert.Empty(t, known())
+		},
 		"HoldersTakeManyKeys": func(t *testing.T, w *world) {
 			keys := make([]string, 0, 10_000)
 			for i := range cap(keys) - 1 {

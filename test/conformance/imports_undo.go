@@ -175,7 +175,7 @@ func importUndoCases() cases {
 		},
 		"AddressesOfEveryTypeAreFound": func(t *testing.T, w *world) {
 			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-				return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, []users.MemberID{w.mine.ada.ID, w.theirs.bob.ID}, "")
+				return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, []users.MemberID{w.mine.ada.ID, w.theirs.bob.ID}, "", 10)
 			})
 			assert.ElementsMatch(t, []users.Address{w.mine.adaMail, w.mine.adaPhone}, found)
 		},

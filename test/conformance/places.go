@@ -25,7 +25,7 @@ import (
 func (w *world) found(t *testing.T, l lists.List, text string, size int) []string {
 	t.Helper()
 	all := []string{}
-	q := lists.Query{Text: text, Limit: size}
+	q := lists.Query{Text: text, Limit: size, Recipients: 100}
 	for range 1_000 {
 		f := look(t, w, func(tx ports.Tx) (lists.Found, error) { return tx.Lists().Search(t.Context(), l, q) })
 		for _, r := range f.Recipients {
@@ -87,7 +87,7 @@ func recipientSearchCases() cases {
 				{ID: w.mine.news.ID, Organization: w.theirs.org.ID, Project: w.theirs.shop.ID}, {ID: 1 << 40, Organization: w.mine.org.ID, Project: w.mine.shop.ID},
 			} {
 				missing(t, w, lists.ErrNotFound, func(tx ports.Tx) (lists.Found, error) {
-					return tx.Lists().Search(t.Context(), spy, lists.Query{Text: "a", Limit: 10})
+					return tx.Lists().Search(t.Context(), spy, lists.Query{Text: "a", Limit: 10, Recipients: 100})
 				})
 			}
 		},
@@ -103,9 +103,16 @@ func recipientSearchCases() cases {
 			w.add(t, w.mine.news, idsOf(w.assign(t, channels.Assign(w.addresses(t, last)[0], w.mine.mail)))...)
 			assert.Equal(t, []string{"crowd11500@example.org Mail"}, w.found(t, w.mine.news, "crowd", 50))
 			first := look(t, w, func(tx ports.Tx) (lists.Found, error) {
-				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "crowd", Limit: 50})
+				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "crowd", Limit: 50, Recipients: 100})
 			})
 			assert.Len(t, first.Recipients, 1, "it goes through the list, which is short")
+		},
+		"FindsNoMoreRecipientsThanWanted": func(t *testing.T, w *world) {
+			w.listedPeople(t)
+			found := look(t, w, func(tx ports.Tx) (lists.Found, error) {
+				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "a", Limit: 10, Recipients: 1})
+			})
+			assert.Len(t, found.Recipients, 1)
 		},
 		"NeverReadsAnotherOrganization": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
@@ -117,7 +124,7 @@ func recipientSearchCases() cases {
 			w.indexAll(t)
 			w.settle(t)
 			found := look(t, w, func(tx ports.Tx) (lists.Found, error) {
-				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "crowd", Limit: 50})
+				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "crowd", Limit: 50, Recipients: 100})
 			})
 			assert.Empty(t, found.Recipients)
 			assert.False(t, found.More)

@@ -116,12 +116,16 @@ func selectionCases() cases {
 		"AddressesOfMembers": func(t *testing.T, w *world) {
 			of := func(kind users.AddressType, ms ...users.MemberID) []users.Address {
 				return look(t, w, func(tx ports.Tx) ([]users.Address, error) {
-					return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, ms, kind)
+					return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, ms, kind, 10)
 				})
 			}
 			assert.Equal(t, []users.Address{w.mine.adaMail, w.mine.bobMail}, of(users.Email, w.mine.bob.ID, w.mine.ada.ID, w.theirs.ada.ID))
 			assert.Equal(t, []users.Address{w.mine.adaPhone}, of(users.Phone, w.mine.bob.ID, w.mine.ada.ID))
 			assert.Empty(t, of(users.Email))
+			first := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
+				return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, []users.MemberID{w.mine.bob.ID, w.mine.ada.ID}, "", 1)
+			})
+			assert.Equal(t, []users.Address{w.mine.adaMail}, first, "at most the limit")
 		},
 		"AnAddressIsFoundWithItsMemberOnly": func(t *testing.T, w *world) {
 			byID := func(org orgs.ID, m users.MemberID, id users.AddressID) func(tx ports.Tx) (users.Address, error) {
