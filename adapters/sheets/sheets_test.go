@@ -170,37 +170,6 @@ func unpacked(t *testing.T, parts map[string]string) string {
 	return file.String()
 }
 
-// TestWorkbookMemoryLimits checks that they are refused before they are unpacked.
-func TestWorkbookMemoryLimits(t *testing.T) {
-	t.Parallel()
-	const texts, sheet = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"
-	row := func(cell string, n int) string {
-		return `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">` + strings.Repeat(cell, n) + `</row></sheetData></worksheet>`
-	}
-	many := map[string]string{}
-	for n := range 2_001 {
-		many[fmt.Sprintf("xl/drawings/drawing%d.xml", n)] = "<d/>"
-	}
-	for name, parts := range map[string]map[string]string{
-		"ManyParts":    many,
-		"Texts":        {texts: "<sst>" + strings.Repeat("<si/>", 100_001) + "</sst>"},
-		"ALongText":    {texts: "<sst><si><t>" + strings.Repeat("x", imports.MaxRow+1) + "</t></si></sst>"},
-		"ManyPieces":   {texts: "<sst><si>" + strings.Repeat("<r><t>x</t></r>", 5_000) + "</si></sst>"},
-		"ManyCells":    {sheet: row("<c><v>1</v></c>", 1_001)},
-		"ALongRow":     {sheet: row(`<c t="inlineStr"><is><t>`+strings.Repeat("x", 1_000)+`</t></is></c>`, 200)},
-		"Styles":       {"xl/styles.xml": "<styleSheet>" + strings.Repeat("<xf/>", 250_000) + "</styleSheet>"},
-		"AnotherShape": {"xl/WORKSHEETS/../worksheets/sheet2.xml": row("<c/>", 1_001)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file := unpacked(t, parts)
-			require.Less(t, len(file), 1<<20)
-			_, err := sheets.NewOpener().Open(t.Context(), "acme", strings.NewReader(file), "")
-			require.ErrorIs(t, err, imports.ErrTooLarge)
-		})
-	}
-}
-
 // TestWorkbookDeclaredSizes is about files whose parts declare sizes that they do not have.
 func TestWorkbookDeclaredSizes(t *testing.T) {
 	t.Parallel()
