@@ -219,7 +219,7 @@ import_line;import_reason;email;first_name;Phone;custom__n;city
 import_line,import_reason,email,custom__phone,custom__note
 2,"email: is not an e-mail address",ada,'+49301234567,''=1
 3,"email: is not an e-mail address",'=1+1@example.org x,,"'=""1"
-4,"a quote ("") is opened and not closed within 128 KiB","""+,=1"
+4,"a quote ("") is opened and not closed within 128 KiB","""+,'=1"
 `, "\n"), read(t, rejected))
 		mended := strings.Replace(read(t, rejected), "ada", "ada@example.org", 1)
 		require.NoError(t, os.WriteFile(rejected, []byte(mended), 0o600))

@@ -72,6 +72,12 @@ func newHeader(text string, delimiter rune, cells []string) Header {
 	h := Header{delimiter: delimiter, text: text, columns: make([]column, len(cells)), names: make([]string, len(cells))}
 	for i, cell := range cells {
 		h.names[i] = strings.TrimSpace(cell)
+	}
+	h.listsRejects = slices.Contains(h.names, LineColumn) && slices.Contains(h.names, ReasonColumn)
+	for i, name := range h.names {
+		if h.listsRejects {
+			h.names[i] = strings.TrimSpace(unescapeFormula(name))
+		}
 		h.columns[i] = meaning(h.names[i])
 	}
 	return h
@@ -118,7 +124,6 @@ func ParseHeader(text string) (Header, error) {
 		}
 		seen[c] = true
 	}
-	best.listsRejects = seen[column{key: LineColumn}] && seen[column{key: ReasonColumn}]
 	return best, nil
 }
 

@@ -18,25 +18,52 @@ const formulaStarts = "=+-@\t\r\n"
 // IsFormula reports whether spreadsheet programs take a cell for a formula, and run it.
 func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(formulaStarts, cell[0]) >= 0 }
 
-// formulaMark before such a cell makes it text. Programs keep it when the table is saved, so an
+// separators are the characters at which spreadsheet programs may split a cell, depending on the
+// locale: a program that expects another delimiter does not know the quotes of the cell.
+const separators = ",;\t\r\n"
+
+// formulaMark before a formula makes it text. Programs keep it when the table is saved, so an
 // import removes it again.
 const formulaMark = "'"
 
-// escapeFormula returns a cell that no program takes for a formula. Cells that look marked already
-// are marked again, so that unescapeFormula undoes it for every cell.
-func escapeFormula(cell string) string {
-	if IsFormula(strings.TrimLeft(cell, formulaMark)) {
-		return formulaMark + cell
+// formulas returns where formulas begin in a cell, with the marks and quotes before them: at its
+// start, and after each separator. A quote at its start is written as several, so it is text.
+func formulas(cell string) (places []int) {
+	for i := range len(cell) {
+		before := formulaMark
+		if i > 0 {
+			before += `"`
+		}
+		if (i == 0 || strings.IndexByte(separators, cell[i-1]) >= 0) && IsFormula(strings.TrimLeft(cell[i:], before)) {
+			places = append(places, i)
+		}
 	}
-	return cell
+	return places
+}
+
+// escapeFormula returns a cell in which no program finds a formula. What looks marked already is
+// marked again, so that unescapeFormula undoes it for every cell.
+func escapeFormula(cell string) string {
+	var b strings.Builder
+	done := 0
+	for _, i := range formulas(cell) {
+		b.WriteString(cell[done:i] + formulaMark)
+		done = i
+	}
+	return b.String() + cell[done:]
 }
 
 // unescapeFormula returns the cell from which escapeFormula made this one.
 func unescapeFormula(cell string) string {
-	if rest := strings.TrimLeft(cell, formulaMark); len(rest) < len(cell) && IsFormula(rest) {
-		return cell[len(formulaMark):]
+	var b strings.Builder
+	done := 0
+	for _, i := range formulas(cell) {
+		if strings.HasPrefix(cell[i:], formulaMark) {
+			b.WriteString(cell[done:i])
+			done = i + len(formulaMark)
+		}
 	}
-	return cell
+	return b.String() + cell[done:]
 }
 
 // RejectsHeader is the first line of a list of rejected rows of this file.
@@ -47,7 +74,7 @@ func (h Header) RejectsHeader() string {
 // RejectsRow returns a line of such a list: the line number, the reason, and the row as written by
 // Safe.
 func (h Header) RejectsRow(k RejectedRow) string {
-	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(k.Reason)
+	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(escapeFormula(k.Reason))
 	if k.Cells != "" {
 		row += string(h.delimiter) + k.Cells
 	}

@@ -2,6 +2,7 @@ package imports_test
 
 import (
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 // like from the file itself.
 func TestRejectedRowsRoundTrip(t *testing.T) {
 	t.Parallel()
-	cell := rapid.OneOf(rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\r\n\",;a ")), 0, 6, -1), rapid.SampledFrom([]string{"'=1", "''=1", "'", "=1", "'a", "+49301", `"=1`}))
+	cell := rapid.OneOf(rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\r\n\",;a ")), 0, 6, -1), rapid.SampledFrom([]string{"'=1", "''=1", "'", "=1", "'a", "+49301", `"=1`, "x;=1", `x,"=1`, `x;'"'=1`, "x\n=1", "x\t=1", ";\n=1"}))
 	rapid.Check(t, func(t *rapid.T) {
 		delimiter := rapid.SampledFrom([]rune{',', ';', '\t'}).Draw(t, "delimiter")
 		var b strings.Builder
@@ -45,8 +46,9 @@ func TestRejectedRowsRoundTrip(t *testing.T) {
 			require.Len(t, cells[0], 5)
 			require.Len(t, cells[1], 5)
 			for _, c := range cells[1][2:] {
-				require.NotContains(t, "=+-@\t\r\n", (c + "x")[:1])
+				require.False(t, imports.IsFormula(c), c)
 			}
+			requireNoFormula(t, list)
 			r, err = imports.NewReader(strings.NewReader(list))
 			require.NoError(t, err)
 			first, err = r.Next()
@@ -58,6 +60,29 @@ func TestRejectedRowsRoundTrip(t *testing.T) {
 	})
 }
 
+// requireNoFormula checks that no program finds a formula in a list, whichever delimiter it uses,
+// and whether it takes quotes in the middle of a cell for the end of one or not.
+func requireNoFormula(t require.TestingT, list string) {
+	for _, delimiter := range []rune{',', ';', '\t'} {
+		parser := csv.NewReader(strings.NewReader(list))
+		parser.Comma, parser.LazyQuotes, parser.FieldsPerRecord = delimiter, true, -1
+		rows, err := parser.ReadAll()
+		require.NoError(t, err)
+		for _, line := range strings.Split(list, "\n") {
+			cells := strings.Split(line, string(delimiter))
+			for i, c := range cells { // Three quotes stand for one that belongs to the cell.
+				if !strings.HasPrefix(c, `"""`) {
+					cells[i] = strings.TrimLeft(c, `"`)
+				}
+			}
+			rows = append(rows, cells)
+		}
+		for _, c := range slices.Concat(rows...) {
+			require.NotContains(t, "=+-@", (c + "x")[:1], "%q split at %q", list, delimiter)
+		}
+	}
+}
+
 func TestRejectedRowUnsplit(t *testing.T) {
 	t.Parallel()
 	h, err := imports.ParseHeader("email;=note;custom__a")
@@ -66,8 +91,8 @@ func TestRejectedRowUnsplit(t *testing.T) {
 	row := func(text string) string {
 		return h.RejectsRow(h.Keep(&imports.RowError{Line: 7, Reason: `a "b"`, Text: text}))
 	}
-	assert.Equal(t, `7;"a ""b""";"""x;=1;"`, row(`"x;=1;`))
-	assert.Equal(t, `7;"a ""b""";"'=x""y;=1"`, row(`=x"y;=1`))
+	assert.Equal(t, `7;"a ""b""";"""x;'=1;"`, row(`"x;=1;`))
+	assert.Equal(t, `7;"a ""b""";"'=x""y;'=1"`, row(`=x"y;=1`))
 	assert.Equal(t, `7;"a ""b""";a;'=1`, row(`a;=1`), "of the wrong length")
 	assert.Equal(t, `7;"a ""b"""`, row(""), "too long to be kept")
 }
@@ -85,6 +110,13 @@ func TestFormulaMarks(t *testing.T) {
 	assert.Equal(t, "'=1", field("email,custom__a,import_line", "a@example.org,'=1,7"))
 	assert.Equal(t, "=1", field("email,custom__a,import_reason,import_line", "a@example.org,'=1,x,7"))
 	assert.Equal(t, "'a", field("import_line,import_reason,email,custom__a", "7,x,a@example.org,'a"))
+	assert.Equal(t, "x;=1", field("import_line,import_reason,email,custom__a", "7,x,a@example.org,x;'=1"))
+	h, err := imports.ParseHeader("email,\"custom__a;=1\",b;=1")
+	require.NoError(t, err)
+	list, err := imports.ParseHeader(h.RejectsHeader())
+	require.NoError(t, err)
+	assert.Equal(t, h.Mapping(), list.Mapping()[2:], "names of columns are marked, too")
+	assert.Equal(t, h.RejectsHeader(), imports.LineColumn+","+imports.ReasonColumn+","+list.Safe(list.Text()))
 }
 
 func TestPreview(t *testing.T) {
