@@ -43,7 +43,7 @@ func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
 		_, _ = fmt.Fprintf(w.out, "tocsin: warning: the file is not UTF-8; it is read as %s. Use --encoding if that is wrong\n", w.table.Source)
 	}
 	if len(h.Ignored()) > 0 {
-		_, _ = fmt.Fprintln(w.out, "tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", "))
+		_, _ = fmt.Fprintln(w.out, oneLine("tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", ")))
 	}
 	_, _ = fmt.Fprintf(w.out, "importing %d rows into %s\n", rows, o.Slug)
 	w.progress = newProgress(w.out, rows, isTerminal(w.out), time.Now)
@@ -72,7 +72,7 @@ func (w *importWatch) end() {
 		_, _ = fmt.Fprintf(w.out, "rejected rows: %s\n", w.rejects.path)
 	default:
 		for _, s := range w.shown {
-			_, _ = fmt.Fprintln(w.out, s)
+			_, _ = fmt.Fprintln(w.out, oneLine(s))
 		}
 		if more := w.rejected - len(w.shown); more > 0 {
 			_, _ = fmt.Fprintf(w.out, "and %d more rejected rows: --errors FILE takes them all\n", more)

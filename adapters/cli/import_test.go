@@ -95,6 +95,13 @@ func TestImportMapsColumns(t *testing.T) {
 	assert.Equal(t, metadata.Map{"n": "8"}, d.fields(t, "bob@example.org"), "the list of rejected rows needs no mapping")
 }
 
+func TestImportEscapesNamesOfColumns(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	d.done(t, "import", "users", file(t, "people.csv", "email,a\x1b[2Jb\nada@example.org,\n"))
+	assert.Equal(t, "tocsin: warning: these columns are ignored: a\\u001b[2Jb\nimporting 1 rows into acme\n", d.err.String())
+}
+
 func TestImportGuessesTheEncoding(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
