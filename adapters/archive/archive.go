@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// maxLine is the size of the largest line, in bytes.
+// maxLine is the size of the longest line, in bytes.
 const maxLine = 256 << 20
 
 // Errors of files.
@@ -27,6 +27,8 @@ var (
 	ErrNoFolder = fault.New(fault.Invalid, "the folder does not exist")
 	// ErrFormat means that a file is not compressed with zstd.
 	ErrFormat = fault.New(fault.Invalid, "the file is not compressed with zstd")
+	// ErrLine means that a line is too long to be read again.
+	ErrLine = fault.New(fault.TooLarge, "a line is too long for the file")
 	// ErrFolder means that a folder was given instead of a file.
 	ErrFolder = fault.New(fault.Invalid, "this is a folder, not a file")
 )
@@ -113,7 +115,9 @@ func writeFile(path string, content []byte, link linker) error {
 }
 
 // Write writes a file with the lines that fill writes. If fill fails, there is no file.
-func Write(path string, fill func(*Writer) error) error {
+func Write(path string, fill func(*Writer) error) error { return writeLines(path, maxLine, fill) }
+
+func writeLines(path string, longest int, fill func(*Writer) error) error {
 	d, err := newTempFile(path)
 	if err != nil {
 		return err
@@ -123,7 +127,7 @@ func Write(path string, fill func(*Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := fill(&Writer{z}); err != nil {
+	if err := fill(&Writer{z, longest}); err != nil {
 		return errors.Join(err, z.Close())
 	}
 	if err := z.Close(); err != nil {
@@ -133,10 +137,16 @@ func Write(path string, fill func(*Writer) error) error {
 }
 
 // Writer writes the lines of a file.
-type Writer struct{ to io.Writer }
+type Writer struct {
+	to      io.Writer
+	longest int // line, in bytes
+}
 
-// WriteLine adds a line.
+// WriteLine adds a line. ErrLine if a Reader could not read it.
 func (w *Writer) WriteLine(line []byte) error {
+	if len(line) > w.longest {
+		return ErrLine.With("a line is too long for the file: it has %d bytes, and at most %d can be read", len(line), w.longest)
+	}
 	if _, err := w.to.Write(line); err != nil {
 		return err
 	}
@@ -152,7 +162,9 @@ type Reader struct {
 }
 
 // Open opens a file to read.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return openLines(path, maxLine) }
+
+func openLines(path string, longest int) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -168,7 +180,7 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	lines := bufio.NewScanner(z)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	lines.Buffer(make([]byte, 0, 64<<10), longest+len("\n"))
 	return &Reader{file, z, lines}, nil
 }
 

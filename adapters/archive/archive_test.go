@@ -1,6 +1,9 @@
 package archive_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,4 +40,33 @@ func TestWriteFile(t *testing.T) {
 			assert.NotErrorIs(t, err, archive.ErrExists)
 		})
 	}
+}
+
+// TestLongestLine checks that what can be written can be read, and that a file with a longer line
+// is never made.
+func TestLongestLine(t *testing.T) {
+	t.Parallel()
+	const longest = 100 << 10
+	write := func(size int) (path string, err error) {
+		path = filepath.Join(t.TempDir(), "a.zst")
+		return path, archive.WriteLines(path, longest, func(w *archive.Writer) error {
+			return errors.Join(w.WriteLine([]byte("first")), w.WriteLine(bytes.Repeat([]byte("x"), size)))
+		})
+	}
+	path, err := write(longest)
+	require.NoError(t, err)
+	r, err := archive.OpenLines(path, longest)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	for _, size := range []int{len("first"), longest} {
+		line, err := r.ReadLine()
+		require.NoError(t, err)
+		assert.Len(t, line, size)
+	}
+	_, err = r.ReadLine()
+	require.ErrorIs(t, err, io.EOF)
+
+	path, err = write(longest + 1)
+	require.ErrorIs(t, err, archive.ErrLine)
+	assert.NoFileExists(t, path)
 }
