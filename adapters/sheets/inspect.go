@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xuri/excelize/v2"
+
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
@@ -27,6 +29,7 @@ const (
 	maxTokenSize  = 8 * maxText // bytes of a tag, or of a text with its escapes
 	maxAttributes = 1_000       // of an element
 	maxDepth      = 250         // of elements in elements
+	maxFormat     = 1_000       // bytes of a cell format; Excel allows 255 characters
 )
 
 // errTooMuch is the error of a workbook that would need too much memory.
@@ -241,3 +244,24 @@ const (
 	// elementCost is the size that an element counts in addition to its characters.
 	elementCost = 32
 )
+
+// repeatsText reports whether a cell format of the workbook may repeat the text of a cell: each @
+// and 0 in its section for text stands for the whole of it. An error if a format is too long.
+func repeatsText(book *excelize.File) (repeats bool, err error) {
+	if book.Styles == nil || book.Styles.NumFmts == nil {
+		return false, nil
+	}
+	for _, f := range book.Styles.NumFmts.NumFmt {
+		for _, code := range []string{f.FormatCode, f.FormatCode16} {
+			if len(code) > maxFormat {
+				return false, errTooMuch
+			}
+			hasText := strings.Contains(code, "@") || strings.Count(code, ";") >= textSection
+			repeats = repeats || hasText && strings.Count(code, "@")+strings.Count(code, "0") > 1
+		}
+	}
+	return repeats, nil
+}
+
+// textSection is the index of a format's section for text, if no other section has an @.
+const textSection = 3

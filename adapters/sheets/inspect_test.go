@@ -92,6 +92,30 @@ func TestWorkbookInPartsOfOtherNames(t *testing.T) {
 	}
 }
 
+// TestWorkbookFormats checks that no format makes much text of little: some repeat the text of a
+// cell.
+func TestWorkbookFormats(t *testing.T) {
+	t.Parallel()
+	file := func(code, text string) string {
+		return unpacked(t, map[string]string{
+			"xl/styles.xml": "<styleSheet " + namespace + `><numFmts><numFmt numFmtId="200" formatCode="` + code + `"/></numFmts>` +
+				`<cellXfs><xf numFmtId="0"/><xf numFmtId="200"/></cellXfs></styleSheet>`,
+			textsPart: "<sst " + namespace + "><si><t>" + text + "</t></si></sst>",
+			sheetPart: sheetOf("<row>" + strings.Repeat(`<c s="1" t="s"><v>0</v></c>`, 1_000) + "</row>"),
+		})
+	}
+	text, _ := read(t, strings.NewReader(file("0;-0;0;@@", "x")), "")
+	assert.Equal(t, strings.Repeat("xx,", 999)+"xx\n", text)
+	for name, large := range map[string]string{
+		"ALongFormat":             file(strings.Repeat("?", 1_001), "x"),
+		"TooMuchTextBeforeFormat": file(`0;0;0;&quot;00&quot;`, strings.Repeat("x", 1_000)),
+		"TooMuchTextInOneSection": file(`[&gt;@]&quot;@&quot;`, strings.Repeat("x", 1_000)),
+	} {
+		_, err := sheets.NewOpener().Open(t.Context(), "acme", strings.NewReader(large), "")
+		require.ErrorIs(t, err, imports.ErrTooLarge, name)
+	}
+}
+
 // TestRichWorkbook checks that nothing which programs write is refused: pictures, elements outside
 // of the cells, and as much text as a row may have.
 func TestRichWorkbook(t *testing.T) {

@@ -122,12 +122,21 @@ func firstSheet(ctx context.Context, packed []byte) (s *sheet, name string, err 
 	if err != nil {
 		return nil, "", unreadable
 	}
+	repeated, err := repeatsText(book)
+	if err != nil {
+		return nil, "", errors.Join(err, book.Close())
+	}
 	for _, name := range book.GetSheetList() {
 		rows, err := book.Rows(name)
 		if err != nil {
 			continue // A chart has no rows.
 		}
 		s := &sheet{book: book, rows: rows}
+		if repeated {
+			if s.raw, err = book.Rows(name); err != nil {
+				return nil, "", errors.Join(err, book.Close())
+			}
+		}
 		s.csv = csv.NewWriter(&s.out)
 		switch err := s.fill(); {
 		case err == nil:
@@ -146,6 +155,7 @@ func firstSheet(ctx context.Context, packed []byte) (s *sheet, name string, err 
 type sheet struct {
 	book   *excelize.File
 	rows   *excelize.Rows
+	raw    *excelize.Rows // the same without formats; nil: no format repeats text
 	out    bytes.Buffer
 	csv    *csv.Writer
 	width  int // of the first row that is not empty
@@ -165,6 +175,11 @@ func (s *sheet) Read(b []byte) (int, error) {
 // fill writes the rows up to and including the next non-empty one; io.EOF when there is none.
 func (s *sheet) fill() error {
 	for s.rows.Next() {
+		if s.raw != nil && s.raw.Next() {
+			if cells, err := s.raw.Columns(excelize.Options{RawCellValue: true}); err != nil || length(cells) > imports.MaxRow {
+				return errTooMuch
+			}
+		}
 		cells, err := s.rows.Columns()
 		if err != nil {
 			return imports.ErrNotText.With("the workbook cannot be read to its end: save it as CSV")
@@ -176,11 +191,7 @@ func (s *sheet) fill() error {
 		if s.width == 0 {
 			s.width = len(cells)
 		}
-		long := len(cells)
-		for _, cell := range cells {
-			long += len(cell)
-		}
-		if long > imports.MaxRow {
+		if length(cells) > imports.MaxRow {
 			return errTooMuch
 		}
 		for len(cells) < s.width { // Trailing empty cells are missing in a row.
@@ -194,6 +205,15 @@ func (s *sheet) fill() error {
 		return imports.ErrNotText.With("the workbook cannot be read to its end: save it as CSV")
 	}
 	return io.EOF
+}
+
+// length returns the length of a row.
+func length(cells []string) int {
+	long := len(cells)
+	for _, cell := range cells {
+		long += len(cell)
+	}
+	return long
 }
 
 // Close lets the next workbook be processed.
