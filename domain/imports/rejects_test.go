@@ -68,7 +68,7 @@ func requireNoFormula(t require.TestingT, list string) {
 		parser.Comma, parser.LazyQuotes, parser.FieldsPerRecord = delimiter, true, -1
 		rows, err := parser.ReadAll()
 		require.NoError(t, err)
-		for _, line := range strings.Split(list, "\n") {
+		for line := range strings.SplitSeq(list, "\n") {
 			cells := strings.Split(line, string(delimiter))
 			for i, c := range cells { // Three quotes stand for one that belongs to the cell.
 				if !strings.HasPrefix(c, `"""`) {
