@@ -120,6 +120,42 @@ func TestRetry(t *testing.T) {
 		_, more = policy.Next(1, created, created.Add(24*time.Hour-3*time.Second), 24*time.Hour, 0)
 		require.False(t, more, "the usual pause does not fit any more")
 	})
+	// life returns when the attempts of a delivery are that fails each time with the same request,
+	// since the first one.
+	life := func(policy deliveries.Retry, waited, after time.Duration, jitter float64) (at []time.Duration) {
+		first := created.Add(waited)
+		for now, more := first, true; more && len(at) < 1000; {
+			at = append(at, now.Sub(first))
+			now, more = policy.Next(len(at), created, now, after, jitter)
+		}
+		return at
+	}
+	t.Run("RetryAfterIsBoundedForTheWholeLife", func(t *testing.T) {
+		t.Parallel()
+		const h = time.Hour
+		for name, c := range map[string]struct {
+			waited, after time.Duration
+			at            []time.Duration
+		}{
+			"Soon":              {0, 12 * h, []time.Duration{0, 12 * h, 24*h - time.Second}},
+			"Later":             {13 * h, 12 * h, []time.Duration{0, 12 * h}},
+			"AfterAMonth":       {720 * h, 12 * h, []time.Duration{0, 12 * h}},
+			"AfterAMonthOften":  {720 * h, 7 * h, []time.Duration{0, 7 * h, 14 * h, 21 * h}},
+			"AfterAMonthLonger": {720 * h, 24 * h, []time.Duration{0}},
+		} {
+			require.Equal(t, c.at, life(policy, c.waited, c.after, 0), name)
+		}
+	})
+	t.Run("NoLifeIsMuchLongerThanIsTried", rapid.MakeCheck(func(t *rapid.T) {
+		waited := time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "waited"))
+		after := time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "after"))
+		at := life(policy, waited, after, rapid.Float64Range(0, 0.999).Draw(t, "jitter"))
+		most := policy.For
+		if after < policy.Max { // Pauses of both kinds: each kind alone fills the time.
+			most *= 2
+		}
+		require.Less(t, at[len(at)-1], most)
+	}))
 	t.Run("AnyRetryAfterLeavesAYoungDeliveryAnAttempt", rapid.MakeCheck(func(t *rapid.T) {
 		age := time.Duration(rapid.Int64Range(0, int64(22*time.Hour)).Draw(t, "age"))
 		after := time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "after"))

@@ -97,11 +97,15 @@ const lastAttempt = time.Second
 // random in [0, 1): the pause is between half and all of the exponential one, so that deliveries
 // that failed together do not retry together. A longer pause for which the provider asked, after,
 // is honored. If it would leave no attempt, it is cut so that there is one more within For.
+//
+// A delivery older than For is tried again until its pauses fill For. They are not known, so Next
+// assumes that they only doubled, or that each was as long as after, whichever is more.
 func (r Retry) Next(attempts int, created, now time.Time, after time.Duration, jitter float64) (time.Time, bool) {
 	pause := time.Duration(math.Min(float64(r.Base)*math.Pow(2, float64(max(attempts, 1)-1)), float64(r.Max)))
 	pause = pause/2 + time.Duration(jitter*float64(pause/2))
 	next := now.Add(max(pause, after))
-	tried := max(float64(r.Base)*(math.Pow(2, float64(max(attempts, 1)))-1), float64(after))
+	count := float64(max(attempts, 1))
+	tried := max(float64(r.Base)*(math.Pow(2, count)-1), float64(after)*count)
 	if next.Before(created.Add(r.For)) || tried < float64(r.For) {
 		return next, true
 	}
