@@ -114,6 +114,7 @@ func TestRecordedAnswers(t *testing.T) { //nolint:paralleltest // they share the
 			row := services[c.service]
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), message(row.address)))
 			assert.Equal(t, c.want, kind{failure.Temporary, failure.Channel}, failure)
+			assert.False(t, failure.Unsent)
 			require.EqualError(t, failure, c.text)
 			assert.Len(t, world.seen, 1)
 		})

@@ -24,11 +24,11 @@ type dispatcher struct {
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	link, err := d.settings.link(m.To)
 	if err != nil {
-		return deliveries.Refused("%w", err)
+		return deliveries.Unsendable("%w", err)
 	}
 	n := d.settings.service.write(m)
 	if n.text == "" {
-		return deliveries.Refused("there is no text to send")
+		return deliveries.Unsendable("there is no text to send")
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -73,7 +73,7 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 	case err == nil:
 		return nil
 	case !w.sent: // The service accepted a sample, so the message or the address is wrong.
-		return deliveries.Refused("the service does not take the message: %w", err)
+		return deliveries.Unsendable("the service does not take the message: %w", err)
 	}
 	return peer.Redact(deliveries.Postponed("%w", err), outbound.NotUnderstood)
 }

@@ -351,18 +351,21 @@ func TestMessages(t *testing.T) { //nolint:paralleltest // they share the Intern
 		m.Subject, m.Text = "", ""
 		failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), m))
 		assert.False(t, failure.Temporary)
+		assert.True(t, failure.Unsent)
 	})
 	t.Run("TooLongTextForTelegramIsRefused", func(t *testing.T) {
 		m := message("1")
 		m.Text = strings.Repeat("x", 4097)
 		failure := deliveries.FailureOf(open(t, services["telegram"].url).Dispatch(t.Context(), m))
 		assert.False(t, failure.Temporary)
+		assert.True(t, failure.Unsent)
 	})
 	for _, address := range []string{"", ".", "..", "a/b", `a\b`, "a?b", "a%2fb", "a,b", "a\nb", "../../admin"} {
 		t.Run("AnAddressThatCouldLeaveItsPlaceIsRefused/"+strings.ReplaceAll(address, "/", "|"), func(t *testing.T) {
 			answers(says(http.StatusOK, "{}"))
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), message(address)))
 			assert.False(t, failure.Temporary)
+			assert.True(t, failure.Unsent)
 			assert.Empty(t, world.seen)
 		})
 	}
@@ -380,6 +383,7 @@ func TestMessages(t *testing.T) { //nolint:paralleltest // they share the Intern
 		answers(says(http.StatusOK, `{"ok": true}`))
 		failure := deliveries.FailureOf(open(t, services["slack"].url).Dispatch(t.Context(), message("#general")))
 		assert.False(t, failure.Temporary)
+		assert.True(t, failure.Unsent)
 		assert.NotContains(t, failure.Error(), "4mt0t4l1YL3g1T5L4cK70k3N")
 		assert.Empty(t, world.seen)
 	})

@@ -33,7 +33,7 @@ func (s *settings) compose(m deliveries.Message) (envelope, *deliveries.Failure)
 		to.Address, err = ascii(to.Address)
 	}
 	if err != nil {
-		return envelope{}, deliveries.Refused("%q is not an e-mail address", m.To)
+		return envelope{}, deliveries.Unsendable("%q is not an e-mail address", m.To)
 	}
 	to.Name = ""
 	from := mail.Address{Address: s.from.Address}
@@ -54,7 +54,7 @@ func (s *settings) compose(m deliveries.Message) (envelope, *deliveries.Failure)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	if m.Unsubscribe != "" {
 		if !isLink(m.Unsubscribe) {
-			return envelope{}, deliveries.Refused("the link to unsubscribe cannot be written into a header")
+			return envelope{}, deliveries.Unsendable("the link to unsubscribe cannot be written into a header")
 		}
 		msg.SetListUnsubscribe(m.Unsubscribe)
 		msg.SetListUnsubscribePost()
@@ -68,7 +68,7 @@ func (s *settings) compose(m deliveries.Message) (envelope, *deliveries.Failure)
 	var out bytes.Buffer
 	out.Grow(headerRoom + (len(m.Text)+len(m.HTML))*5/4)
 	if _, err := msg.WriteTo(&out); err != nil {
-		return envelope{}, deliveries.Refused("the message cannot be written: %w", err)
+		return envelope{}, deliveries.Unsendable("the message cannot be written: %w", err)
 	}
 	return envelope{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
 }

@@ -154,6 +154,7 @@ func TestMessage(t *testing.T) {
 			failure := dispatch(t, s.open(nil, smtp.Timeouts{}), m)
 			assert.False(t, failure.Temporary, failure)
 			assert.False(t, failure.Channel, failure)
+			assert.Equal(t, s.opened() == 0, failure.Unsent, failure)
 			assert.Empty(t, s.taken())
 			assert.Zero(t, s.count("RCPT"))
 		})

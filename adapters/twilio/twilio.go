@@ -86,9 +86,9 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	text = strings.TrimSpace(text)
 	switch length := utf8.RuneCountInString(text); {
 	case length == 0:
-		return deliveries.Refused("there is no text to send")
+		return deliveries.Unsendable("there is no text to send")
 	case length > MaxText:
-		return deliveries.Refused("the text has %d characters, a text message at most %d", length, MaxText)
+		return deliveries.Unsendable("the text has %d characters, a text message at most %d", length, MaxText)
 	}
 	form := url.Values{"To": {m.To}, "Body": {text}}
 	if d.settings.service != "" {

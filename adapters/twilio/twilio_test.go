@@ -147,6 +147,7 @@ func TestRequest(t *testing.T) {
 			failure := fail(t, open(t, channels.Settings{"base_url": a.URL}), m)
 			require.EqualError(t, failure, c.want)
 			assert.False(t, failure.Temporary)
+			assert.True(t, failure.Unsent)
 			assert.Empty(t, a.requests)
 		})
 	}
@@ -189,6 +190,7 @@ func TestAnswers(t *testing.T) {
 			a := serve(t, refuse(c.status, c.code, "Location", "/elsewhere"))
 			failure := fail(t, open(t, channels.Settings{"base_url": a.URL}), message())
 			assert.Equal(t, c.want, kind{failure.Temporary, failure.Channel}, failure)
+			assert.False(t, failure.Unsent)
 			want := fmt.Sprintf("answered %d", c.status)
 			if c.code != 0 {
 				want += fmt.Sprintf(", error %d", c.code)

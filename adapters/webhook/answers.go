@@ -28,7 +28,7 @@ func noResponse(ctx context.Context, err error, peer *outbound.Peer) *deliveries
 	words := outbound.Describe(err, peer.Reached())
 	failed := deliveries.Unanswered("%s", words)
 	if _, forbidden := errors.AsType[*outbound.ForbiddenError](err); forbidden {
-		failed = deliveries.Refused("%s", words)
+		failed = deliveries.Unsendable("%s", words)
 	}
 	// The outer error contains the address, which the delivery has anyway, and which may contain a
 	// password.

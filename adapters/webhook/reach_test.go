@@ -148,6 +148,7 @@ func TestHosts(t *testing.T) {
 		}
 		require.EqualError(t, err, "the channel sends to other hosts only", target)
 		assert.False(t, deliveries.FailureOf(err).Temporary, target)
+		assert.True(t, deliveries.FailureOf(err).Unsent, target)
 		assert.Equal(t, made, net.Made(), target)
 	}
 	for _, r := range h.requests {

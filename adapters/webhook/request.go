@@ -34,14 +34,14 @@ type body struct {
 func (s *settings) request(ctx context.Context, m deliveries.Message, now time.Time) (*http.Request, *deliveries.Failure) {
 	target, err := url.Parse(m.To)
 	if err != nil || (target.Scheme != "http" && target.Scheme != "https") || target.Hostname() == "" {
-		return nil, deliveries.Refused("the address is not an http or https URL")
+		return nil, deliveries.Unsendable("the address is not an http or https URL")
 	}
 	host, known := hostName(target.Hostname())
 	if !known {
-		return nil, deliveries.Refused("the address is not an http or https URL")
+		return nil, deliveries.Unsendable("the address is not an http or https URL")
 	}
 	if !s.allows(host) {
-		return nil, deliveries.Refused("the channel sends to other hosts only")
+		return nil, deliveries.Unsendable("the channel sends to other hosts only")
 	}
 	target.Host, target.RawQuery, target.Fragment = hostPort(host, target.Port()), escapeQuery(target.RawQuery), ""
 	facts := m.Facts
@@ -53,11 +53,11 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(body{ID: m.ID, Subject: m.Subject, Text: m.Text, HTML: m.HTML,
 		Facts: facts, Unsubscribe: m.Unsubscribe}); err != nil {
-		return nil, deliveries.Refused("the message cannot be written: %w", err)
+		return nil, deliveries.Unsendable("the message cannot be written: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(content.Bytes()))
 	if err != nil {
-		return nil, deliveries.Refused("the address is not an http or https URL")
+		return nil, deliveries.Unsendable("the address is not an http or https URL")
 	}
 	request.Header.Set("User-Agent", "Tocsin")
 	for name, value := range s.headers {

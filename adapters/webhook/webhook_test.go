@@ -149,6 +149,7 @@ func TestAnswers(t *testing.T) {
 			})
 			failure := fail(t, open(t, nil, loopback), message(h.URL))
 			assert.Equal(t, temporary, failure.Temporary, failure)
+			assert.False(t, failure.Unsent)
 			assert.Contains(t, failure.Error(), "answered "+strconv.Itoa(code))
 			assert.Less(t, len(failure.Error()), 300)
 			assert.NotContains(t, failure.Error(), "\x1b")
@@ -297,6 +298,7 @@ func TestForbiddenTargets(t *testing.T) {
 				return
 			}
 			assert.EqualError(t, err, outbound.NotAllowed)
+			assert.True(t, failure.Unsent)
 			assert.Contains(t, failure.Detailed(), "is not a public address")
 		})
 	}

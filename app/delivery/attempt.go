@@ -178,7 +178,8 @@ func (s *sender) deliver(
 	}
 	err := s.dispatch(attempting, message)
 	s.refundQuota(taken, err)
-	if s.pool.size() > 1 {
+	unsent := err != nil && deliveries.FailureOf(err).Unsent
+	if s.pool.size() > 1 && !unsent {
 		s.worker.queue.RecordAnswer(s.ref.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
 	}
 	out := s.outcome(j, err)
@@ -187,16 +188,22 @@ func (s *sender) deliver(
 	s.meter(j, out, began)
 	s.logFailed(o, j, message, out, err)
 	held.finish(out, &s.ref)
-	s.reportHealth(ctx)
+	if !unsent {
+		s.reportHealth(ctx)
+	}
 	return resultFor(j, err)
 }
 
 // resultFor returns what an attempt says about the host that the delivery goes to.
 func resultFor(j deliveries.Job, err error) targetResult {
-	if err != nil {
-		if failure := deliveries.FailureOf(err); failure.Target {
-			return notResponding(shortened(withoutAddress(j, failure.Error())))
-		}
+	if err == nil {
+		return responded
+	}
+	switch failure := deliveries.FailureOf(err); {
+	case failure.Unsent:
+		return noAttempt
+	case failure.Target:
+		return notResponding(shortened(withoutAddress(j, failure.Error())))
 	}
 	return responded
 }
@@ -319,8 +326,11 @@ func (s *sender) gateClosed(j deliveries.Job, reason deliveries.Reason) deliveri
 }
 
 // updateBreaker updates the breaker. A failure that is not the channel's shows that the channel
-// works.
+// works, unless the message was not sent.
 func (s *sender) updateBreaker(j deliveries.Job, f *deliveries.Failure, now time.Time) {
+	if f != nil && f.Unsent {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.breaker

@@ -47,12 +47,13 @@ func (s *sender) takeQuota(ctx context.Context) (taken time.Time, more bool, err
 	return s.quota.allowance.Taken, true, nil
 }
 
-// refundQuota returns an attempt that never reached the provider, because the channel failed.
+// refundQuota returns an attempt that never reached the provider, because the channel failed or the
+// driver refused the message.
 func (s *sender) refundQuota(taken time.Time, err error) {
 	if err == nil || s.limits.Quota.None() {
 		return
 	}
-	if f := deliveries.FailureOf(err); !f.Channel || f.MaybeAccepted {
+	if f := deliveries.FailureOf(err); !f.Unsent && (!f.Channel || f.MaybeAccepted) {
 		return
 	}
 	q := &s.quota

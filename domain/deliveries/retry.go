@@ -26,6 +26,9 @@ type Failure struct {
 	// MaybeAccepted says that the provider may have accepted the message nevertheless, or a part of
 	// it: an answer is missing, or only some of several targets accepted it.
 	MaybeAccepted bool
+	// Unsent says that the driver refused the message by itself, without contacting the provider. So
+	// it says nothing about the channel, and does not count against its quota.
+	Unsent bool
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -48,6 +51,11 @@ func (f *Failure) Unwrap() []error {
 
 // Refused is a permanent failure: this recipient or this message is not accepted.
 func Refused(format string, args ...any) *Failure { return &Failure{Err: fmt.Errorf(format, args...)} }
+
+// Unsendable is a permanent failure: the driver does not hand this message to the provider.
+func Unsendable(format string, args ...any) *Failure {
+	return &Failure{Err: fmt.Errorf(format, args...), Unsent: true}
+}
 
 // Postponed is a temporary failure of this recipient.
 func Postponed(format string, args ...any) *Failure {
