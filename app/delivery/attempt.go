@@ -19,8 +19,8 @@ import (
 
 // start begins an attempt at a delivery. It waits until the channel's limits and the organization's
 // share of slots allow one. A delivery that needs no attempt, or may have none now, is finished or
-// parked instead.
-func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
+// parked instead. jobs are the deliveries that follow it.
+func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, jobs *jobQueue, attempts *sync.WaitGroup) {
 	if reason := j.Gates.Closed(); reason != "" {
 		held.finish(s.gateClosed(j, reason), nil)
 		return
@@ -39,7 +39,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(s.handOver(j, postponedUntried(j, now.Add(s.pauseDelay())), s.pauseReason()), nil)
 			return
 		}
-		switch verdict, off := s.targets.offer(s.target(j), j, now); verdict {
+		switch verdict, off := s.targets.offer(s.target(j), j, jobs.targets(s.target), now); verdict {
 		case parked:
 			return
 		case postponed:

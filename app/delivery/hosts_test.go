@@ -157,6 +157,113 @@ func TestHostThatIsTooSlow(t *testing.T) {
 	})
 }
 
+// TestSlowHostAndOthers is about a host that answers slowly, but always in time. It holds up no
+// messages to other hosts, and its own lose no attempts.
+func TestSlowHostAndOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const count = 300
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for range count {
+			q.addTo(hooks, "https://slow.example/hook")
+			q.addTo(hooks, "https://works.example/hook")
+		}
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
+			if m.To == "https://works.example/hook" {
+				sent.Add(1)
+				return nil
+			}
+			let(1900 * time.Millisecond)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			assert.EqualValues(t, count, sent.Load(), "attempts are free for them")
+			let(count / 12 * 2 * time.Second)
+		})
+		assert.Equal(t, 2*count, q.count(deliveries.Sent))
+		assert.Less(t, q.givenBack, 2*count, "most are given back once, while others go")
+		for id := range deliveries.ID(2 * count) {
+			assert.Equal(t, 1, q.row(id+1).outcome.Attempts)
+		}
+	})
+}
+
+// TestSlowHostAndFewOthers is about many messages to a slow host, and now and then one to another
+// host. It waits for few of them, and costs few postponements.
+func TestSlowHostAndFewOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const count, others = 2_000, 60
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for range count {
+			q.addTo(hooks, "https://slow.example/hook")
+		}
+		var longest time.Duration
+		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
+			if m.To == "https://works.example/hook" {
+				q.set(func(q *fakeQueue) {
+					longest = max(longest, time.Since(q.rows[deliveries.ID([]rune(m.ID)[0])].job.Created))
+				})
+				return nil
+			}
+			let(time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			for range others {
+				let(time.Second)
+				q.set(func(q *fakeQueue) { // It goes next, like the first message of another occurrence.
+					q.addTo(hooks, "https://works.example/hook")
+					q.rows[deliveries.ID(len(q.rows))].next = time.Time{}
+				})
+			}
+			let(10 * time.Second)
+		})
+		q.set(func(q *fakeQueue) {
+			assert.Less(t, longest, 10*time.Second, "what was claimed before goes before it")
+			assert.Less(t, q.givenBack, 30*others)
+		})
+	})
+}
+
+// TestHostsAreNotPostponed checks that messages are not given back where this helps no other host.
+func TestHostsAreNotPostponed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hosts, messages int
+		answer          time.Duration
+	}{
+		"OneFastHost":   {1, 10_000, 5 * time.Millisecond},
+		"OneSlowHost":   {1, 1_000, time.Second},
+		"TwoFastHosts":  {2, 3_000, 5 * time.Millisecond},
+		"TwoSlowHosts":  {2, 1_000, time.Second},
+		"ManyFastHosts": {40, 3_000, 5 * time.Millisecond},
+		"ManySlowHosts": {40, 1_000, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(0, nil)
+				hooks := q.open(1, channels.WEBHOOK, nil)
+				for n := range c.messages {
+					q.addTo(hooks, fmt.Sprintf("https://h%d.example/hook", n%c.hosts))
+				}
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					let(c.answer)
+					return nil
+				}}
+				work(t, q, d, plainComposer{}, settings(), func() { let(time.Duration(c.messages)*c.answer/12 + 5*time.Second) })
+				assert.Equal(t, c.messages, q.count(deliveries.Sent))
+				assert.Zero(t, q.givenBack)
+			})
+		})
+	}
+}
+
 // TestFewHostsLogged bounds the log of a channel whose recipients have many hosts that are down.
 func TestFewHostsLogged(t *testing.T) {
 	t.Parallel()

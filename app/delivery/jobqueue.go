@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,19 @@ func (q *jobQueue) take() (deliveries.Job, bool) {
 			return deliveries.Job{}, false
 		}
 		<-q.added
+	}
+}
+
+// targets returns the targets of the jobs, in their order.
+func (q *jobQueue) targets(of func(deliveries.Job) string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for _, j := range q.jobs {
+			if !yield(of(j)) {
+				return
+			}
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	defer stopBeginning()
 	starting.Go(func() {
 		for j, more := jobs.take(); more; j, more = jobs.take() {
-			s.start(beginning, held, j, &attempts)
+			s.start(beginning, held, j, jobs, &attempts)
 			s.begun.Add(1)
 		}
 	})
@@ -249,7 +249,7 @@ func (s *sender) waitPaused(ctx context.Context, held *claims, left time.Duratio
 func (s *sender) tryChannel(ctx context.Context, held *claims, found []deliveries.Job) {
 	for _, j := range found {
 		var attempt sync.WaitGroup
-		s.start(ctx, held, j, &attempt)
+		s.start(ctx, held, j, newJobQueue(), &attempt)
 		s.awaitTrial(ctx, &attempt)
 	}
 }

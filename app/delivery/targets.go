@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"iter"
 	"sync"
 	"time"
 
@@ -9,14 +10,16 @@ import (
 
 // Limits of the targets of a channel.
 const (
-	targetShare    = 3               // a target may have at most this many times the free attempts
-	targetParked   = 16              // deliveries that wait for one target
-	targetStalled  = 2 * time.Second // after this time without an answer, deliveries of a target are postponed
-	targetPause    = 5 * time.Second // until a delivery to a stalled target is due again
-	targetGroup    = 500             // postponed deliveries that are due in the same second
-	targetMaxDelay = time.Hour       // the longest that a delivery is postponed
-	targetGone     = time.Hour       // after this time without an answer, old deliveries of a target fail
-	targetsKept    = 1_000           // failing targets without attempts that are remembered
+	targetShare    = 3                      // a target may have at most this many times the free attempts
+	targetParked   = 16                     // deliveries that wait for one target
+	targetStalled  = 2 * time.Second        // after this time without an answer, deliveries of a target are postponed
+	targetPause    = 5 * time.Second        // until a delivery to a stalled target is due again
+	targetSlow     = 250 * time.Millisecond // after this time parked, others need not wait for a target
+	targetBehind   = time.Second            // until a delivery that is postponed for others is due again
+	targetGroup    = 500                    // postponed deliveries that are due in the same second
+	targetMaxDelay = time.Hour              // the longest that a delivery is postponed
+	targetGone     = time.Hour              // after this time without an answer, old deliveries of a target fail
+	targetsKept    = 1_000                  // failing targets without attempts that are remembered
 )
 
 // targets hands out the attempts of a sender. On channels whose messages go to a host of their
@@ -25,7 +28,9 @@ const (
 //
 // A target may have another attempt while it has fewer than targetShare times the free ones.
 // Further deliveries are parked until an attempt ends. When too many are parked they are postponed
-// if the target does not answer; otherwise they hold up the sender until it does.
+// if the target does not answer. They are also postponed if it answers slowly and an attempt at
+// another target could begin. Otherwise they hold up the sender, because nothing would be gained:
+// a fast target would only make the store give the same deliveries out again and again.
 type targets struct {
 	changed chan struct{}
 
@@ -39,12 +44,19 @@ type targets struct {
 // target is a host to which messages go.
 type target struct {
 	running        int
-	parked         []deliveries.Job
+	parked         []parkedJob
 	answered       time.Time // when an attempt ended last, or when the first running one began
 	postponedUntil time.Time // the time until which the latest deliveries are postponed
 	group          int       // how many of them have that time
 	breaker        breaker
 	failure        string // why it did not respond the last time, without the recipient's address
+}
+
+// parkedJob is a delivery that waits for an attempt.
+type parkedJob struct {
+	deliveries.Job
+
+	since time.Time
 }
 
 // postponement is a delivery that is given back untried.
@@ -162,8 +174,9 @@ func (t *targets) full(now time.Time) bool {
 	return t.running >= t.current(now)
 }
 
-// offer decides about a delivery. It returns the postponement of one that is postponed.
-func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission, postponement) {
+// offer decides about a delivery. It returns the postponement of one that is postponed. next are
+// the targets of the deliveries that follow it.
+func (t *targets) offer(name string, j deliveries.Job, next iter.Seq[string], now time.Time) (admission, postponement) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running >= t.current(now) {
@@ -189,10 +202,12 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 	case g.breaker.onTrial():
 		return postponed, g.postpone(j, g.delay(now.Add(g.breaker.pause)))
 	case len(g.parked) < targetParked:
-		g.parked = append(g.parked, j)
+		g.parked = append(g.parked, parkedJob{j, now})
 		return parked, postponement{}
 	case now.Sub(g.answered) > targetStalled:
 		return postponed, postponement{job: j, until: g.delay(now.Add(targetPause)), reason: stalledReason}
+	case now.Sub(g.parked[0].since) >= targetSlow && t.admitsAny(next, now):
+		return postponed, postponement{job: j, until: g.delay(now.Add(targetBehind))}
 	}
 	return mustWait, postponement{}
 }
@@ -221,7 +236,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		e.after = g.breaker
 		if until := g.breaker.open(now); !until.IsZero() {
 			for _, j := range g.parked {
-				e.postponed = append(e.postponed, g.postpone(j, until))
+				e.postponed = append(e.postponed, g.postpone(j.Job, until))
 			}
 			g.parked = nil
 		}
@@ -241,7 +256,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		}
 		return e
 	}
-	e.next, e.more, best.parked = best.parked[0], true, best.parked[1:]
+	e.next, e.more, best.parked = best.parked[0].Job, true, best.parked[1:]
 	t.begin(best, now)
 	return e
 }
@@ -255,7 +270,9 @@ func (t *targets) drop() (jobs []deliveries.Job) {
 
 func (t *targets) unpark() (jobs []deliveries.Job) {
 	for _, g := range t.known {
-		jobs = append(jobs, g.parked...)
+		for _, j := range g.parked {
+			jobs = append(jobs, j.Job)
+		}
 		g.parked = nil
 	}
 	return jobs
@@ -267,6 +284,17 @@ func (t *targets) admits(g *target, now time.Time) bool {
 		return false
 	}
 	return g.running < targetShare*(t.current(now)-t.running)
+}
+
+// admitsAny reports whether an attempt at one of several targets may begin, provided that attempts
+// are free. The caller holds the lock.
+func (t *targets) admitsAny(names iter.Seq[string], now time.Time) bool {
+	for name := range names {
+		if g := t.known[name]; g == nil || g.breaker.open(now).IsZero() && t.admits(g, now) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *targets) begin(g *target, now time.Time) {

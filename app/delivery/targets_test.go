@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +10,9 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
+
+// none are no further deliveries.
+func none(func(string) bool) {}
 
 // TestTargetGone checks that an old delivery fails only when its host was asked again and again for
 // an hour, and not because of a failure of days ago.
@@ -31,11 +36,11 @@ func TestTargetGone(t *testing.T) {
 			now := start
 			for _, after := range c.failures {
 				now = start.Add(after)
-				verdict, _ := all.offer("host", old, now)
+				verdict, _ := all.offer("host", old, none, now)
 				assert.Equal(t, admitted, verdict)
 				all.end("host", notResponding("refused"), now)
 			}
-			verdict, off := all.offer("host", old, now)
+			verdict, off := all.offer("host", old, none, now)
 			assert.Equal(t, postponed, verdict)
 			assert.Equal(t, c.want, off.outcome(now, retryFor).State)
 			young := off
@@ -43,4 +48,39 @@ func TestTargetGone(t *testing.T) {
 			assert.Equal(t, deliveries.Pending, young.outcome(now, retryFor).State)
 		})
 	}
+}
+
+// TestTargetSlow checks when a delivery is postponed although its target answers: when it holds up
+// a delivery to another target for which an attempt is free, and parked deliveries wait for long.
+func TestTargetSlow(t *testing.T) {
+	t.Parallel()
+	const limit, share = 16, 12
+	start := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	only := func(name string) iter.Seq[string] { return slices.Values([]string{name}) }
+	all := newTargets(limit)
+	offered := func(name string, next iter.Seq[string], after time.Duration) admission {
+		verdict, off := all.offer(name, deliveries.Job{Attempts: 2}, next, start.Add(after))
+		if verdict == postponed {
+			assert.Equal(t, start.Add(after+targetBehind), off.until)
+			assert.Equal(t, deliveries.Outcome{State: deliveries.Retrying, Attempts: 2, Next: off.until}, off.outcome(start, time.Hour))
+		}
+		return verdict
+	}
+	for range share {
+		assert.Equal(t, admitted, offered("slow", none, 0))
+	}
+	for range targetParked {
+		assert.Equal(t, parked, offered("slow", none, 0))
+	}
+	assert.Equal(t, mustWait, offered("slow", only("other"), targetSlow-1), "it may still be fast")
+	assert.Equal(t, mustWait, offered("slow", none, targetSlow), "nobody gains anything")
+	assert.Equal(t, mustWait, offered("slow", only("slow"), targetSlow), "nobody gains anything")
+	assert.Equal(t, postponed, offered("slow", only("other"), targetSlow))
+	for range 3 {
+		assert.Equal(t, admitted, offered("other", none, targetSlow))
+	}
+	assert.Equal(t, mustWait, offered("slow", only("other"), targetSlow), "the other one has its share, too")
+	assert.Equal(t, postponed, offered("slow", only("third"), targetSlow))
+	assert.Equal(t, admitted, offered("third", none, targetSlow))
+	assert.Equal(t, mustWait, offered("slow", only("fourth"), targetSlow), "no attempt is free")
 }
