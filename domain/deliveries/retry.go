@@ -26,8 +26,8 @@ type Failure struct {
 	// MaybeAccepted says that the provider may have accepted the message nevertheless, or a part of
 	// it: an answer is missing, or only some of several targets accepted it.
 	MaybeAccepted bool
-	// Unsent says that the driver refused the message by itself, without contacting the provider. So
-	// it says nothing about the channel, and does not count against its quota.
+	// Unsent says that the driver refused the message by itself, without contacting the provider.
+	// So it says nothing about the channel, and does not count against its quota.
 	Unsent bool
 }
 
