@@ -89,12 +89,28 @@ func TestRetryOfMatrix(t *testing.T) { //nolint:paralleltest // they share the I
 		return reply{http.StatusOK, fmt.Sprintf(`{"room_id": %q}`, strings.ReplaceAll(path.Base(r.URL.Path), "#", "!")), nil}
 	})
 	d := open(t, "matrix://:s3cretaccess@matrix.example.org/?rooms=%23a:example.org,%23b:example.org")
-	require.Error(t, d.Dispatch(t.Context(), message("x")))
+	failure := deliveries.FailureOf(d.Dispatch(t.Context(), message("x")))
+	assert.Equal(t, unreachable, kind{failure.Temporary, failure.Channel}, failure)
+	assert.True(t, failure.MaybeAccepted, "the first room has it")
 	first := got
 	refusing, got = false, nil
 	require.NoError(t, d.Dispatch(t.Context(), message("x")))
 	assert.Len(t, got, 4)
 	assert.Equal(t, first, got)
+}
+
+// TestJoinedRoomOfMatrix checks that a room which was only joined has not accepted the message.
+func TestJoinedRoomOfMatrix(t *testing.T) { //nolint:paralleltest // they share the Internet
+	answers(func(r *http.Request) reply {
+		if r.Method == http.MethodPut {
+			return reply{http.StatusTooManyRequests, `{"errcode": "M_LIMIT_EXCEEDED"}`, nil}
+		}
+		return reply{http.StatusOK, `{"room_id": "!a:example.org"}`, nil}
+	})
+	row := services["matrix"]
+	failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), message(row.address)))
+	assert.True(t, failure.Temporary && failure.Channel, failure)
+	assert.False(t, failure.MaybeAccepted)
 }
 
 // TestManyRetries checks that the memory of the driver is limited.

@@ -127,6 +127,21 @@ func TestRecordedAnswers(t *testing.T) { //nolint:paralleltest // they share the
 	}
 }
 
+// TestAnySuccessIsOne checks that a message which a service has accepted is not tried again because
+// the library expects another status, or other words.
+func TestAnySuccessIsOne(t *testing.T) { //nolint:paralleltest // they share the Internet
+	for _, service := range []string{"gotify", "mattermost", "ntfy", "pushover", "rocketchat"} {
+		for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent} {
+			for _, body := range []string{"", "ok", "{}"} {
+				answers(says(status, body))
+				row := services[service]
+				require.NoError(t, open(t, row.url).Dispatch(t.Context(), message(row.address)), "%s: %d %q", service, status, body)
+				require.Len(t, world.seen, 1)
+			}
+		}
+	}
+}
+
 // TestRetryAfter checks that too many messages are the channel's failure for every
 // service, and that the requested pause is kept.
 func TestRetryAfter(t *testing.T) { //nolint:paralleltest // they share the Internet

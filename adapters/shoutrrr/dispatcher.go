@@ -39,7 +39,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("%s: given up: %w", d.settings.name, context.Cause(ctx))
 	case ctx.Err() != nil:
-		return deliveries.Unreachable("%s: %s", d.settings.name, outbound.TimedOut).WithMaybeAccepted(true)
+		return deliveries.Unreachable("%s: %s", d.settings.name, outbound.TimedOut).WithMaybeAccepted(failed.MaybeAccepted)
 	}
 	return d.named(failed)
 }
@@ -51,7 +51,7 @@ func (*dispatcher) Close() error { return nil }
 func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
 	watched, peer := outbound.Watch(ctx)
 	key := keyOf(link, n)
-	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify,
+	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify, prepares: d.settings.service.prepares,
 		addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
 	if w.classify == nil {
 		w.classify = byStatus
@@ -72,6 +72,8 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 		return w.failed
 	case err == nil:
 		return nil
+	case w.accepted > 0 && d.settings.service.byLibrary(): // It accepts fewer statuses and bodies than byStatus.
+		return nil
 	case !w.sent: // The service accepted a sample, so the message or the address is wrong.
 		return deliveries.Unsendable("the service does not take the message: %w", err)
 	}
@@ -81,11 +83,14 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 // remember remembers which requests were accepted, if a later one failed and is tried again. Matrix
 // recognizes repetitions itself.
 func (d *dispatcher) remember(key messageKey, w *messageTransport) {
-	if w.failed == nil || !w.failed.Temporary || w.accepted == 0 || d.settings.service.send != nil {
+	again := w.failed != nil && w.failed.Temporary
+	if again && w.delivered {
+		w.failed.MaybeAccepted = true
+	}
+	if !again || w.accepted == 0 || d.settings.service.send != nil {
 		d.accepted.forget(key)
 		return
 	}
-	w.failed.MaybeAccepted = true
 	d.accepted.set(key, w.accepted)
 }
 

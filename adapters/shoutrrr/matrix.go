@@ -69,6 +69,9 @@ func matrixJoins(link *url.URL, _ note) ([]post, error) {
 	return joins, nil
 }
 
+// joinsMatrix reports whether a request joins a room; those with a message are PUT.
+func joinsMatrix(r *http.Request) bool { return r.Method == http.MethodPost }
+
 // sendMatrix joins each room and posts to it. The library could do that too, but it does not report
 // the status, and sets no transaction id by which the server recognizes a repetition.
 func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note) error {

@@ -32,6 +32,8 @@ type service struct {
 	posts func(link *url.URL, n note) ([]post, error)
 	// send sends a message itself, if one request needs the response to another.
 	send func(ctx context.Context, client *http.Client, link *url.URL, n note) error
+	// prepares reports whether a request contains no message yet; nil: all contain it.
+	prepares func(r *http.Request) bool
 	// classify classifies a response; nil: byStatus does.
 	classify func(a answer) *deliveries.Failure
 }
@@ -51,7 +53,7 @@ func services() map[string]service {
 		"ifttt":      {posts: iftttPosts},
 		"join":       {titled: true, posts: joinPosts, classify: classifyJoin},
 		"lark":       {connects: true, titled: true, keyed: true, posts: larkPosts, classify: classifyLark},
-		"matrix":     {connects: true, posts: matrixJoins, send: sendMatrix, classify: classifyMatrix},
+		"matrix":     {connects: true, posts: matrixJoins, send: sendMatrix, prepares: joinsMatrix, classify: classifyMatrix},
 		"mattermost": {connects: true, classify: classifyMattermost},
 		"notifiarr":  {titled: true, posts: notifiarrPosts},
 		"ntfy":       {connects: true, titled: true},
@@ -77,6 +79,9 @@ func (s service) check(link *url.URL) error {
 	_, err := start(link, &http.Client{Transport: noTransport{}})
 	return err
 }
+
+// byLibrary reports whether the library sends the messages.
+func (s service) byLibrary() bool { return s.posts == nil && s.send == nil }
 
 // deliver passes a message to the service, using the client.
 func (s service) deliver(ctx context.Context, client *http.Client, link *url.URL, n note) error {

@@ -302,6 +302,21 @@ func TestTime(t *testing.T) { //nolint:paralleltest // they share the Internet
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
 			assert.True(t, failure.Temporary && failure.Channel, failure)
 			assert.EqualError(t, failure, service+": no answer in time")
+			assert.False(t, failure.MaybeAccepted, "there was no connection")
+		})
+		t.Run("AnAnswerIsMissing/"+service, func(t *testing.T) {
+			release := make(chan struct{})
+			answers(func(r *http.Request) reply {
+				httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: public{}})
+				<-release
+				return reply{}
+			})
+			defer close(release)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
+			assert.EqualError(t, failure, service+": no answer in time")
+			assert.True(t, failure.MaybeAccepted)
 		})
 		t.Run("GivenUp/"+service, func(t *testing.T) {
 			release := make(chan struct{})

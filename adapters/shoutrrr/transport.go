@@ -27,10 +27,12 @@ type messageTransport struct {
 	next           http.RoundTripper
 	peer           *outbound.Peer
 	classify       func(answer) *deliveries.Failure
-	addressInLogin bool // the address is part of the login
-	skip           int  // how many requests were accepted in earlier attempts
-	accepted       int  // how many requests were accepted, also in earlier attempts
-	sent           bool // a request was made
+	prepares       func(*http.Request) bool // nil: no request does
+	addressInLogin bool                     // the address is part of the login
+	skip           int                      // how many requests were accepted in earlier attempts
+	accepted       int                      // how many requests were accepted, also in earlier attempts
+	delivered      bool                     // one of them has the message
+	sent           bool                     // a request was made
 	failed         *deliveries.Failure
 }
 
@@ -48,7 +50,7 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.sent = true
 	if w.accepted < w.skip {
 		closeBody(r)
-		w.accepted++
+		w.accept(r)
 		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
 	}
 	response, err := w.next.RoundTrip(r.WithContext(w.ctx))
@@ -70,9 +72,15 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		w.failed = w.peer.Redact(failed, a.words())
 	} else {
-		w.accepted++
+		w.accept(r)
 	}
 	return response, nil
+}
+
+// accept records that a request was accepted.
+func (w *messageTransport) accept(r *http.Request) {
+	w.accepted++
+	w.delivered = w.delivered || w.prepares == nil || !w.prepares(r)
 }
 
 // closeBody closes the body of a request that is not sent, as a transport must.
