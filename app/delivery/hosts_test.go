@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -206,7 +207,8 @@ func TestSlowHostAndFewOthers(t *testing.T) {
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
 			if m.To == "https://works.example/hook" {
 				q.set(func(q *fakeQueue) {
-					longest = max(longest, time.Since(q.rows[deliveries.ID([]rune(m.ID)[0])].job.Created))
+					id, _ := utf8.DecodeRuneInString(m.ID)
+					longest = max(longest, time.Since(q.rows[deliveries.ID(id)].job.Created))
 				})
 				return nil
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
@@ -100,7 +101,7 @@ func TestUnsentMessageCostsNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 10})
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
-			if []rune(m.ID)[0]%2 == 0 {
+			if id, _ := utf8.DecodeRuneInString(m.ID); id%2 == 0 {
 				return errUnsent
 			}
 			return nil
@@ -134,7 +135,7 @@ func TestUnsentMessageAndItsHost(t *testing.T) {
 			q.addTo(hooks, "https://down.example/hook")
 		}
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
-			if []rune(m.ID)[0] > 10 {
+			if m.ID > string(rune(10)) {
 				return errUnsent
 			}
 			return deliveries.Unanswered("the connection was refused")
