@@ -341,8 +341,8 @@ type Repository interface {
 	// ByName finds the newest key of this name and exactly this scope that is not revoked;
 	// ErrKeyNotFound, or the not-found fault of the scope.
 	ByName(ctx context.Context, s Scope, name string) (Key, error)
-	// Named returns of each scope the newest key of this name that is not revoked: the newest first,
-	// at most limit.
+	// Named returns the newest key of this name in each scope that is not revoked: at most limit,
+	// the newest first.
 	Named(ctx context.Context, name string, limit int) ([]Key, error)
 	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)

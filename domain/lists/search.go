@@ -13,10 +13,9 @@ type Query struct {
 	Recipients int
 }
 
-// Found is a batch of the matches of a query: every entry of each member, unless they have more than
-// Query.Recipients. It may contain fewer
-// members than the limit, or none, although there are more: a search for few matches among many
-// members pauses before it has found them.
+// Found is a batch of the matches of a query: every entry of each member, unless they have more
+// than Query.Recipients. It may contain fewer members than the limit, or none, although there are
+// more: a search for few matches among many members pauses before it has found them.
 type Found struct {
 	Recipients []Recipient
 	Next       users.Cursor // where the next batch begins
