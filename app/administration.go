@@ -105,8 +105,14 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 		return err
 	}
 	if accepts != nil {
-		if err := accept(ctx, tx, by, at, *accepts, id, account.Changed); err != nil {
+		found, err := tx.Operators().Acceptance(ctx, accepts.ID)
+		if err != nil {
 			return err
+		}
+		if found.Account != id {
+			if err := accept(ctx, tx, by, at, *accepts, id, account.Changed); err != nil {
+				return err
+			}
 		}
 	}
 	held, err := tx.Operators().Account(ctx, id)

@@ -100,7 +100,7 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 			return added, err
 		}
 		if len(holders) > lists.MaxHolders {
-			return added, fault.New(fault.Invalid, "more than "+strconv.Itoa(lists.MaxHolders)+" users have these e-mail addresses: add fewer at once")
+			return added, tooManyHolders()
 		}
 		if err := wanted.checkKnown(holders); err != nil {
 			return added, err
@@ -116,6 +116,11 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 		added = wanted.added(holders, assignments, fresh)
 		return added, recordAdded(ctx, tx, by, at, list, added, made)
 	})
+}
+
+// tooManyHolders refuses a call that would put more than lists.MaxHolders addresses on a list.
+func tooManyHolders() error {
+	return fault.New(fault.Invalid, "more than "+strconv.Itoa(lists.MaxHolders)+" addresses of users are meant: add fewer at once")
 }
 
 // recipients are the addresses of an Add call: each once, by its key and as it was first spelled.

@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -31,7 +29,7 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 			return done, err
 		}
 		if len(held) > lists.MaxHolders {
-			return done, fault.New(fault.Invalid, "these users have more than "+strconv.Itoa(lists.MaxHolders)+" e-mail addresses: add fewer at once")
+			return done, tooManyHolders()
 		}
 		assignments, made, err := assignmentsFor(ctx, tx, list, held)
 		if err != nil {

@@ -56,5 +56,5 @@ func TestAddIsBounded(t *testing.T) {
 	t.Parallel()
 	store := sharedAddress{shared: addressRepository{holders: 500_000}}
 	_, err := app.NewLists(store, nil).Add(t.Context(), audit.Actor{}, app.Path{Organization: "acme", Project: "shop"}, 1, []string{"info@example.org"})
-	require.EqualError(t, err, "more than 20000 users have these e-mail addresses: add fewer at once")
+	require.EqualError(t, err, "more than 20000 addresses of users are meant: add fewer at once")
 }

@@ -30,7 +30,7 @@ type recipientsView struct {
 
 // recipientsQuery parses the query of a list's page for recipients.
 func (c call) recipientsQuery(id lists.ID) lists.Query {
-	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients, Recipients: 10 * pageRecipients}
+	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients, Recipients: 20}
 	c.console.cursors.open(c.below("d", id), c.QueryParam("after"), &q.After)
 	return q
 }

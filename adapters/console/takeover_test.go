@@ -319,6 +319,7 @@ func TestCommandLineRoles(t *testing.T) {
 	p, err := operators.NewPassword("password", "set on the command line")
 	require.NoError(t, err)
 	require.NoError(t, f.use.Administration.SetPassword(t.Context(), by, globex, "bob", p))
+	require.NoError(t, f.use.Administration.SetPassword(t.Context(), by, globex, "bob", p))
 	f.signedInAs("bob", "set on the command line").sees("globex")
 	f.signedInAs("bob", newPassword).sees("acme")
 	require.ErrorIs(t, f.use.Administration.SetPassword(t.Context(), by, app.Path{}, "bob", p), operators.ErrSeveralPasswords)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -245,4 +247,16 @@ func Read(ctx context.Context, unit ports.Tx, query string) (found [][]any, err 
 		found = append(found, row)
 	}
 	return found, rows.Err()
+}
+
+// LockShared locks at most n deliveries of a class that were never claimed, as if these projects
+// had some.
+func (s *Store) LockShared(ctx context.Context, channel channels.ID, p events.Priority, projects []orgs.ProjectID, n int) (locked int, err error) {
+	q, _ := s.Queue().(queue)
+	err = q.work(ctx, func(t tx) error {
+		found, err := classLock{tx: t, channel: channel, priority: p}.shared(ctx, projects, n)
+		locked = len(found)
+		return err
+	})
+	return locked, err
 }

@@ -65,7 +65,8 @@ func TestSearchPlans(t *testing.T) {
 	s := open(t, "sqlite::memory:")
 	for name, sql := range gormstore.PlaceLookups("sqlite") {
 		plan := strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+sql), "\n")
-		assert.Equal(t, strings.Count(plan, "SCAN"), strings.Count(plan, "VIRTUAL TABLE"), "%s: only the set is read from end to end: %s", name, plan)
+		scans := strings.Count(plan, "SCAN") - strings.Count(plan, "SCAN (subquery") - strings.Count(plan, "SCAN numbered") // The latter are of what was found.
+		assert.Equal(t, scans, strings.Count(plan, "VIRTUAL TABLE"), "%s: only the set is read from end to end: %s", name, plan)
 		assert.NotContains(t, plan, "AUTOMATIC", name)
 	}
 }

@@ -424,16 +424,21 @@ func TestClaimPlans(t *testing.T) {
 		s := open(t, url)
 		p := newPost(t, s)
 		p.trigger(t, nil, nil)
-		var claim string
+		var claims []string
 		s.Overhear(func(statement string) {
 			if strings.HasPrefix(statement, "SELECT id, occurrence_id, state") {
-				claim = statement
+				claims = append(claims, statement)
 			}
 		})
 		_, err := p.Queue().Expand(t.Context(), 10)
 		require.NoError(t, err)
+		locked, err := p.LockShared(t.Context(), p.channel.ID, events.Normal, []orgs.ProjectID{p.project.ID, p.project.ID + 1}, 2)
+		require.NoError(t, err)
+		require.Equal(t, 1, locked)
 		_, err = p.Queue().Claim(t.Context(), p.channel.ID, "w", 512, time.Minute)
 		require.NoError(t, err)
+		require.Len(t, claims, 4, "the second project's part goes to the first one")
+		require.Contains(t, claims[2], "(turn, id) >")
 		conn := planning(t, s)
 		explain, column := "EXPLAIN QUERY PLAN ", 3
 		if s.OnPostgres() {
@@ -441,9 +446,11 @@ func TestClaimPlans(t *testing.T) {
 			_, err := conn.ExecContext(t.Context(), "INSERT INTO deliveries SELECT i, 1, 1, i, i, 1, 'EMAIL', 'a', i::text, TRUE, 0, '', 0, '', now(), '', now(), NULL, 0, i % 3, i FROM generate_series(100, 20000) AS i")
 			require.NoError(t, err)
 		}
-		plan := strings.Join(lines(t, conn, column, explain+claim), "\n")
-		assert.Contains(t, plan, "deliveries_waiting")
-		assert.NotContains(t, plan, "Sort")
-		assert.NotContains(t, plan, "TEMP B-TREE")
+		for _, claim := range claims {
+			plan := strings.Join(lines(t, conn, column, explain+claim), "\n")
+			assert.Contains(t, plan, "deliveries_waiting", claim)
+			assert.NotContains(t, plan, "Sort", claim)
+			assert.NotContains(t, plan, "TEMP B-TREE", claim)
+		}
 	})
 }

@@ -21,32 +21,39 @@ type classLock struct {
 	from     claimPosition
 }
 
-// lockDueOfClass locks at most n due deliveries of a class. now is the turn before the claim.
+// lockDueOfClass locks at most n due deliveries of a class, retries and others in turn. now is the
+// turn before the claim.
 func (t tx) lockDueOfClass(
 	ctx context.Context, channel channels.ID, p events.Priority, f claimPosition, n int, now, turn deliveries.RoundRobin,
 ) (found []dueDelivery, next deliveries.RoundRobin, err error) {
-	l, order, retries := classLock{t, channel, p, f}, turn.Order(p, f.projects), n
-	if len(order) > 0 {
-		retries = now.Retries(p, n)
+	l, order := classLock{t, channel, p, f}, turn.Order(p, f.projects)
+	if len(order) == 0 {
+		found, err = l.retries(ctx, n, nil)
+		return found, turn, err
 	}
-	if found, err = l.retries(ctx, retries, nil); err != nil {
+	most := now.Retries(p, n)
+	retries, err := l.retries(ctx, most, nil)
+	if err != nil {
 		return nil, turn, err
 	}
-	if len(order) > 0 {
-		fresh := n - len(found)
-		turn = turn.Next(p, order, fresh)
-		some, err := l.shared(ctx, order, fresh)
+	fresh, err := l.shared(ctx, order, n-len(retries))
+	if err != nil {
+		return nil, turn, err
+	}
+	turn = turn.Next(p, order, n-len(retries))
+	if len(retries) == most { // More may be due.
+		var after *dueDelivery
+		if most > 0 {
+			after = &retries[most-1]
+		}
+		more, err := l.retries(ctx, n-len(retries)-len(fresh), after)
 		if err != nil {
 			return nil, turn, err
 		}
-		if len(found) == retries && retries > 0 { // More may be due.
-			more, err := l.retries(ctx, fresh-len(some), &found[retries-1])
-			if err != nil {
-				return nil, turn, err
-			}
-			some = append(some, more...)
-		}
-		found = append(found, some...)
+		retries = append(retries, more...)
+	}
+	for i := range max(len(fresh), len(retries)) {
+		found = append(append(found, fresh[min(i, len(fresh)):min(i+1, len(fresh))]...), retries[min(i, len(retries)):min(i+1, len(retries))]...)
 	}
 	return found, turn, nil
 }
@@ -102,7 +109,8 @@ func (l classLock) ofProject(ctx context.Context, project orgs.ProjectID, n int,
 		from, values["from"] = "turn >= @from ", first
 	}
 	if d, some := last[project]; some {
-		from, values["from"], values["last"] = "(turn, id) > ( @from , @last )", *d.turn, d.id
+		// The first condition is the one by which the index can be used.
+		from, values["from"], values["last"] = "turn >= @from AND (turn, id) > ( @from , @last )", *d.turn, d.id
 	}
 	some, err := l.lockRows(ctx, n, `SELECT `+dueColumns+` FROM deliveries
 		WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND `+from+`

@@ -28,12 +28,13 @@ type memberIDRow struct {
 	ID users.MemberID `json:"id"`
 }
 
-// entriesOfMembers selects the recipients of a list that belong to a set of members.
+// entriesOfMembers selects the first recipients of a list that belong to each of a set of members.
 func entriesOfMembers(d dialect) string {
-	return d.lookUpJoined([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
-		joinedTable{"members m", "m.id = s.id"}, joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
-		joinedTable{"assignments e", "e.address_id = a.id"}, joinedTable{"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
-		joinedTable{"channels c", "c.id = e.channel_id"}) + " ORDER BY id LIMIT @most "
+	return "SELECT member, id, address, username, channel, active FROM (SELECT entries.*, ROW_NUMBER() OVER (PARTITION BY member ORDER BY id) AS nth FROM (" +
+		d.lookUpJoined([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
+			joinedTable{"members m", "m.id = s.id"}, joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
+			joinedTable{"assignments e", "e.address_id = a.id"}, joinedTable{"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
+			joinedTable{"channels c", "c.id = e.channel_id"}) + ") AS entries) AS numbered WHERE nth <= @most ORDER BY id"
 }
 
 // Search finds the members on the list that match a text, and looks up their entries.

@@ -94,10 +94,10 @@ func readPart(ctx context.Context, part *zip.File, limit int, checks ...check) e
 		return err
 	}
 	defer func() { _ = file.Close() }() // It was only read.
-	bytes := &partReader{file: contextReader{ctx, file}, part: limit}
-	tokens := xml.NewDecoder(bytes)
+	reader := &partReader{file: contextReader{ctx, file}, part: limit}
+	tokens := xml.NewDecoder(reader)
 	for depth := 0; ; {
-		bytes.token = maxTokenSize
+		reader.token = maxTokenSize
 		t, err := tokens.Token()
 		switch {
 		case errors.Is(err, io.EOF):

@@ -81,8 +81,11 @@ func (p postponement) outcome(now time.Time, retry time.Duration) deliveries.Out
 	return out
 }
 
-// stalledReason is why a delivery is postponed whose host has not failed yet.
-const stalledReason = "the host does not answer in time"
+// Why a delivery is postponed whose host has not failed yet.
+const (
+	stalledReason = "the host does not answer in time"
+	slowReason    = "the host answers slowly"
+)
 
 // postpone postpones a delivery of a target whose breaker was opened.
 func (g *target) postpone(j deliveries.Job, until time.Time) postponement {
@@ -207,7 +210,7 @@ func (t *targets) offer(name string, j deliveries.Job, next iter.Seq[string], no
 	case now.Sub(g.answered) > targetStalled:
 		return postponed, postponement{job: j, until: g.delay(now.Add(targetPause)), reason: stalledReason}
 	case now.Sub(g.parked[0].since) >= targetSlow && t.admitsAny(next, now):
-		return postponed, postponement{job: j, until: g.delay(now.Add(targetBehind))}
+		return postponed, postponement{job: j, until: g.delay(now.Add(targetBehind)), reason: slowReason}
 	}
 	return mustWait, postponement{}
 }

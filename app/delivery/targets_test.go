@@ -63,6 +63,8 @@ func TestTargetSlow(t *testing.T) {
 		if verdict == postponed {
 			assert.Equal(t, start.Add(after+targetBehind), off.until)
 			assert.Equal(t, deliveries.Outcome{State: deliveries.Retrying, Attempts: 2, Next: off.until}, off.outcome(start, time.Hour))
+			off.job.Attempts = 0
+			assert.Equal(t, deliveries.Outcome{State: deliveries.Pending, Next: off.until, Error: slowReason}, off.outcome(start, time.Hour))
 		}
 		return verdict
 	}

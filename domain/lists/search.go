@@ -9,7 +9,7 @@ type Query struct {
 	// After is the end of the batch before this one; zero: from the beginning.
 	After users.Cursor
 	Limit int // how many people are found at most
-	// Recipients is how many of their entries are returned at most.
+	// Recipients is how many entries of each are returned at most.
 	Recipients int
 }
 

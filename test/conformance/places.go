@@ -112,7 +112,12 @@ func recipientSearchCases() cases {
 			found := look(t, w, func(tx ports.Tx) (lists.Found, error) {
 				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Text: "a", Limit: 10, Recipients: 1})
 			})
-			assert.Len(t, found.Recipients, 1)
+			var of []string
+			for _, r := range found.Recipients {
+				assert.NotContains(t, of, r.Username)
+				of = append(of, r.Username)
+			}
+			assert.Greater(t, len(of), 1, "of each one")
 		},
 		"NeverReadsAnotherOrganization": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
