@@ -52,10 +52,21 @@ func (t tx) lockDueOfClass(
 		}
 		retries = append(retries, more...)
 	}
-	for i := range max(len(fresh), len(retries)) {
-		found = append(append(found, fresh[min(i, len(fresh)):min(i+1, len(fresh))]...), retries[min(i, len(retries)):min(i+1, len(retries))]...)
+	return alternate(fresh, retries), turn, nil
+}
+
+// alternate returns the deliveries of two lines in turn: a claim may stop at any of them.
+func alternate(a, b []dueDelivery) []dueDelivery {
+	all := make([]dueDelivery, 0, len(a)+len(b))
+	for i := range max(len(a), len(b)) {
+		if i < len(a) {
+			all = append(all, a[i])
+		}
+		if i < len(b) {
+			all = append(all, b[i])
+		}
 	}
-	return found, turn, nil
+	return all
 }
 
 // shared locks at most n deliveries that were never claimed. Each project gets an equal part. What

@@ -191,6 +191,31 @@ func claimCases() cases {
 			assert.Equal(t, deliveries.ClaimBytes/size-1, claimed[0])
 			assert.Len(t, claimed, 4)
 		},
+		"LargeRetriesLeaveRoomForOthers": func(t *testing.T, w *world) {
+			w.crowded(t, 2) // and Ada
+			for range 12 {
+				o := w.mine.occurrence(nil, nil)
+				o.Context = events.Context(`"` + strings.Repeat("x", 1<<20) + `"`)
+				w.trigger(t, o)
+			}
+			w.expand(t, 1_000)
+			var again []deliveries.Outcome
+			for jobs := w.claim(t, w.mine.mail, "one", 1_000, lease); len(jobs) > 0; jobs = w.claim(t, w.mine.mail, "one", 1_000, lease) {
+				for _, j := range jobs {
+					again = append(again, deliveries.Outcome{ID: j.ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(-time.Hour)})
+				}
+			}
+			w.record(t, "one", again...)
+			fresh := w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 1_000)
+			claimed := map[bool]int{}
+			for _, j := range w.claim(t, w.mine.mail, "one", 1_000, lease) {
+				claimed[j.Occurrence == fresh.ID]++
+			}
+			assert.Equal(t, 3, claimed[true])
+			assert.Positive(t, claimed[false])
+			assert.Less(t, claimed[false], len(again), "their contexts do not fit")
+		},
 		"LargeRecipientsAreClaimedInSmallPages": func(t *testing.T, w *world) {
 			const size, people = 64 << 10, 150
 			w.crowded(t, people-1)
