@@ -47,8 +47,8 @@ func (s *sender) takeQuota(ctx context.Context) (taken time.Time, more bool, err
 	return s.quota.allowance.Taken, true, nil
 }
 
-// refundQuota returns an attempt that never reached the provider, because the channel failed or the
-// driver refused the message.
+// refundQuota returns an attempt whose message the provider cannot have accepted, because the
+// channel failed or the driver refused the message.
 func (s *sender) refundQuota(taken time.Time, err error) {
 	if err == nil || s.limits.Quota.None() {
 		return
