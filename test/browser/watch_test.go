@@ -31,7 +31,12 @@ func (w *watch) record(event any) {
 		for _, a := range e.Args {
 			words = append(words, string(a.Value)+a.Description)
 		}
-		w.complain("console.%s: %s", e.Type, strings.Join(words, " "))
+		said := strings.Join(words, " ")
+		if strings.HasPrefix(said, `"htmx:sendAbort`) { // A newer preview has replaced this request.
+			w.withdraw(`console.error: "htmx:afterRequest`)
+			return
+		}
+		w.complain("console.%s: %s", e.Type, said)
 	case *runtime.EventExceptionThrown:
 		words := e.ExceptionDetails.Text
 		if x := e.ExceptionDetails.Exception; x != nil {
@@ -60,6 +65,18 @@ func (w *watch) complain(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
+}
+
+// withdraw removes the latest complaint that begins with this text.
+func (w *watch) withdraw(start string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, c := range slices.Backward(w.complaints) {
+		if strings.HasPrefix(c, start) {
+			w.complaints = slices.Delete(w.complaints, i, i+1)
+			return
+		}
+	}
 }
 
 // expectComplaint expects one more complaint that contains this text, which the test causes on
@@ -92,4 +109,15 @@ func (w *watch) checkComplaints(t *testing.T) {
 	}
 	assert.Empty(t, w.expected, "the browser should have complained")
 	w.complaints, w.expected = nil, nil
+}
+
+// TestReplacedRequests checks that a request which a newer one has replaced is no complaint, and
+// that one which failed is.
+func TestReplacedRequests(t *testing.T) {
+	t.Parallel()
+	w := &watch{}
+	for _, name := range []string{"afterRequest", "sendError", "afterRequest", "sendAbort"} {
+		w.record(&runtime.EventConsoleAPICalled{Type: "error", Args: []*runtime.RemoteObject{{Value: []byte(`"htmx:` + name + `, [object HTMLElement]"`)}}})
+	}
+	assert.Equal(t, []string{`console.error: "htmx:afterRequest, [object HTMLElement]"`, `console.error: "htmx:sendError, [object HTMLElement]"`}, w.complaints)
 }
