@@ -17,6 +17,7 @@ import (
 const (
 	pageRecipients   = 50
 	pageFoundMembers = 10
+	entriesOfEach    = 20 // of the users that a search of a list finds
 )
 
 // recipientsView is a page of the recipients of a list.
@@ -30,7 +31,7 @@ type recipientsView struct {
 
 // recipientsQuery parses the query of a list's page for recipients.
 func (c call) recipientsQuery(id lists.ID) lists.Query {
-	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients, Recipients: 20}
+	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients, Recipients: entriesOfEach}
 	c.console.cursors.open(c.below("d", id), c.QueryParam("after"), &q.After)
 	return q
 }

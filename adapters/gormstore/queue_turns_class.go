@@ -42,11 +42,7 @@ func (t tx) lockDueOfClass(
 	}
 	turn = turn.Next(p, order, n-len(retries))
 	if len(retries) == most { // More may be due.
-		var after *dueDelivery
-		if most > 0 {
-			after = &retries[most-1]
-		}
-		more, err := l.retries(ctx, n-len(retries)-len(fresh), after)
+		more, err := l.retries(ctx, n-len(retries)-len(fresh), retries)
 		if err != nil {
 			return nil, turn, err
 		}
@@ -132,8 +128,8 @@ func (l classLock) ofProject(ctx context.Context, project orgs.ProjectID, n int,
 	return some, err
 }
 
-// retries locks at most n deliveries that were claimed before: the first ones, or those after one.
-func (l classLock) retries(ctx context.Context, n int, after *dueDelivery) ([]dueDelivery, error) {
+// retries locks at most n deliveries that were claimed before, after those that are locked.
+func (l classLock) retries(ctx context.Context, n int, locked []dueDelivery) ([]dueDelivery, error) {
 	if !l.from.claimedBefore {
 		return nil, nil
 	}
@@ -142,8 +138,9 @@ func (l classLock) retries(ctx context.Context, n int, after *dueDelivery) ([]du
 	if !l.from.next.IsZero() {
 		from = "next_at >= @from AND "
 	}
-	if after != nil {
-		from, values["from"], values["last"] = "(next_at, id) > ( @from , @last ) AND ", stamp(after.next), after.id
+	if len(locked) > 0 {
+		last := locked[len(locked)-1]
+		from, values["from"], values["last"] = "(next_at, id) > ( @from , @last ) AND ", stamp(last.next), last.id
 	}
 	some, err := l.lockRows(ctx, n, `SELECT `+dueColumns+` FROM deliveries
 		WHERE channel_id = @channel AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+from+`next_at <= @now

@@ -144,7 +144,7 @@ func firstSheet(ctx context.Context, packed []byte) (s *sheet, name string, err 
 		case !errors.Is(err, io.EOF):
 			return nil, "", errors.Join(err, book.Close())
 		}
-		if err := rows.Close(); err != nil {
+		if err := s.closeRows(); err != nil {
 			return nil, "", errors.Join(err, book.Close())
 		}
 	}
@@ -219,5 +219,12 @@ func length(cells []string) int {
 // Close lets the next workbook be processed.
 func (s *sheet) Close() error {
 	defer s.closed()
-	return errors.Join(s.rows.Close(), s.book.Close())
+	return errors.Join(s.closeRows(), s.book.Close())
+}
+
+func (s *sheet) closeRows() error {
+	if s.raw == nil {
+		return s.rows.Close()
+	}
+	return errors.Join(s.rows.Close(), s.raw.Close())
 }

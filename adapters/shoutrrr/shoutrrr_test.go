@@ -287,16 +287,23 @@ func TestClassification(t *testing.T) { //nolint:paralleltest // they share the 
 	}
 }
 
+// hangs sets up a service that gets requests, and answers none before the test ends.
+func hangs(t *testing.T, got func(*http.Request)) {
+	t.Helper()
+	release := make(chan struct{})
+	answers(func(r *http.Request) reply {
+		got(r)
+		<-release
+		return reply{}
+	})
+	t.Cleanup(func() { close(release) })
+}
+
 func TestTime(t *testing.T) { //nolint:paralleltest // they share the Internet
 	for _, service := range []string{"ntfy", "slack", "telegram", "discord", "teams"} {
 		row := services[service]
 		t.Run("ADeadlineEndsAHangingService/"+service, func(t *testing.T) {
-			release := make(chan struct{})
-			answers(func(*http.Request) reply {
-				<-release
-				return reply{}
-			})
-			defer close(release)
+			hangs(t, func(*http.Request) {})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
@@ -305,13 +312,9 @@ func TestTime(t *testing.T) { //nolint:paralleltest // they share the Internet
 			assert.False(t, failure.MaybeAccepted, "there was no connection")
 		})
 		t.Run("AnAnswerIsMissing/"+service, func(t *testing.T) {
-			release := make(chan struct{})
-			answers(func(r *http.Request) reply {
+			hangs(t, func(r *http.Request) {
 				httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: public{}})
-				<-release
-				return reply{}
 			})
-			defer close(release)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
@@ -319,14 +322,8 @@ func TestTime(t *testing.T) { //nolint:paralleltest // they share the Internet
 			assert.True(t, failure.MaybeAccepted)
 		})
 		t.Run("GivenUp/"+service, func(t *testing.T) {
-			release := make(chan struct{})
 			ctx, cancel := context.WithCancelCause(t.Context())
-			answers(func(*http.Request) reply {
-				cancel(errors.New("shutting down"))
-				<-release
-				return reply{}
-			})
-			defer close(release)
+			hangs(t, func(*http.Request) { cancel(errors.New("shutting down")) })
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
 			assert.True(t, failure.Temporary, failure)
 			assert.False(t, failure.Channel, failure)

@@ -89,6 +89,18 @@ func newFakeQueue(n int, settings channels.Settings) *fakeQueue {
 	return q
 }
 
+// newHooks returns a queue with a channel of webhooks, and n messages to each address, in turn.
+func newHooks(n int, addresses ...string) (q *fakeQueue, hooks channels.ID) {
+	q = newFakeQueue(0, nil)
+	hooks = q.open(1, channels.WEBHOOK, nil)
+	for range n {
+		for _, address := range addresses {
+			q.addTo(hooks, address)
+		}
+	}
+	return q, hooks
+}
+
 // open adds a channel of an organization and returns its id.
 func (q *fakeQueue) open(org orgs.ID, p channels.Protocol, settings channels.Settings) channels.ID {
 	id := channels.ID(len(q.others) + 2)

@@ -75,11 +75,7 @@ func TestHostThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 300
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range messages {
-			q.addTo(hooks, "https://gone.example/hook")
-		}
+		q, _ := newHooks(messages, "https://gone.example/hook")
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
 			return deliveries.Unanswered("the connection was refused")
 		}}
@@ -109,11 +105,7 @@ func TestHostThatIsGone(t *testing.T) {
 func TestHostThatIsAwayBriefly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 50 {
-			q.addTo(hooks, "https://away.example/hook")
-		}
+		q, _ := newHooks(50, "https://away.example/hook")
 		for id := range deliveries.ID(50) { // They have waited for two days.
 			q.rows[id+1].job.Created = time.Now().Add(-48 * time.Hour)
 		}
@@ -137,11 +129,7 @@ func TestHostThatIsAwayBriefly(t *testing.T) {
 func TestHostThatIsTooSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 100 {
-			q.addTo(hooks, "https://hangs.example/hook")
-		}
+		q, _ := newHooks(100, "https://hangs.example/hook")
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
 			let(29 * time.Second)
 			return deliveries.Unanswered("no answer in time")
@@ -164,12 +152,7 @@ func TestSlowHostAndOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const count = 300
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range count {
-			q.addTo(hooks, "https://slow.example/hook")
-			q.addTo(hooks, "https://works.example/hook")
-		}
+		q, _ := newHooks(count, "https://slow.example/hook", "https://works.example/hook")
 		var sent atomic.Int32
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
 			if m.To == "https://works.example/hook" {
@@ -198,11 +181,7 @@ func TestSlowHostAndFewOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const count, others = 2_000, 60
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range count {
-			q.addTo(hooks, "https://slow.example/hook")
-		}
+		q, hooks := newHooks(count, "https://slow.example/hook")
 		var longest time.Duration
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
 			if m.To == "https://works.example/hook" {

@@ -129,11 +129,7 @@ func TestUnsentMessageIsNoAnswer(t *testing.T) {
 func TestUnsentMessageAndItsHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 10 {
-			q.addTo(hooks, "https://down.example/hook")
-		}
+		q, hooks := newHooks(10, "https://down.example/hook")
 		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
 			if m.ID > string(rune(10)) {
 				return errUnsent

@@ -145,11 +145,7 @@ func TestWorkerClaimFairness(t *testing.T) {
 func TestWorkerHangingHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 1_000 {
-			q.addTo(hooks, "https://hangs.example/hook")
-		}
+		q, hooks := newHooks(1_000, "https://hangs.example/hook")
 		for range 100 {
 			q.addTo(hooks, "https://works.example/hook")
 		}
@@ -189,11 +185,7 @@ func TestWorkerHangingHost(t *testing.T) {
 func TestWorkerSlowHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 1_000 {
-			q.addTo(hooks, "https://slow.example/hook")
-		}
+		q, _ := newHooks(1_000, "https://slow.example/hook")
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
 			let(time.Second)
 			return nil
@@ -209,11 +201,7 @@ func TestWorkerSlowHost(t *testing.T) {
 func TestWorkerParkedDeliveriesHeedNewSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(0, nil)
-		hooks := q.open(1, channels.WEBHOOK, nil)
-		for range 100 {
-			q.addTo(hooks, "https://hangs.example/hook")
-		}
+		q, hooks := newHooks(100, "https://hangs.example/hook")
 		var mended atomic.Bool
 		d := fakeDriver{opened: func(c channels.Channel) { mended.Store(c.Settings["secret"] == "new") },
 			dispatch: func(context.Context, deliveries.Message) error {
