@@ -123,8 +123,9 @@ func (c tableAccess) Insert(ctx context.Context, t ports.Table, all [][]any) err
 	for i, column := range t.Columns {
 		columns[i] = column.Name
 	}
-	if t.Name == "deliveries" {
-		occurrence := slices.Index(columns, "occurrence_id")
+	// An occurrence may not be expanded yet, so that it has no deliveries which would be covered.
+	if id, ok := map[string]string{"occurrences": "id", "deliveries": "occurrence_id"}[t.Name]; ok {
+		occurrence := slices.Index(columns, id)
 		first := slices.MinFunc(all, func(a, b []any) int { return cmp.Compare(a[occurrence].(int64), b[occurrence].(int64)) })
 		if err := c.unit.coverOccurrence(ctx, first[occurrence].(int64)); err != nil {
 			return err

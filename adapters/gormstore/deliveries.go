@@ -39,6 +39,7 @@ type occurrenceRow struct {
 	CursorNotification subscriptions.NotificationID
 	CursorPhase        int
 	CursorAssignment   channels.AssignmentID
+	LastDeliveries     string // JSON of the last delivery on each channel
 	ExpandedAt         *time.Time
 	SendAt             *time.Time
 	ExpiresAt          *time.Time

@@ -212,28 +212,55 @@ func TestBoundAfterGap(t *testing.T) {
 // partitions were dropped: there is none for its deliveries.
 func TestCopyBeforeFirstPartition(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t)
+	a, recent := newArchiveWithoutFirst(t)
+	a.copyAs(t, 7, "occurrences", "deliveries")
+	a.assertKept(t, true, 7, recent)
+	assert.Contains(t, fmt.Sprint(a.partitions(t)), "FROM (MINVALUE) TO ('10001')")
+	a.age(t, 7, 100)
+	a.purge(t)
+	a.assertKept(t, false, 7)
+	a.assertKept(t, true, recent)
+}
+
+// TestCopyUnexpandedBeforeFirstPartition is about a copied occurrence that has no deliveries yet.
+func TestCopyUnexpandedBeforeFirstPartition(t *testing.T) {
+	t.Parallel()
+	a, _ := newArchiveWithoutFirst(t)
+	a.copyAs(t, 7, "occurrences")
+	assert.Contains(t, fmt.Sprint(a.partitions(t)), "FROM (MINVALUE) TO ('10001')")
+}
+
+// newArchiveWithoutFirst returns an archive whose first partition was dropped, and its last
+// occurrence.
+func newArchiveWithoutFirst(t *testing.T) (a archive, recent events.OccurrenceID) {
+	t.Helper()
+	a = newArchive(t)
 	first := a.send(t, 11)
 	a.purge(t)
 	a.age(t, first, 100)
 	a.setNextID(t, 50_000)
 	a.send(t, 90)
-	recent := a.send(t, 1)
+	recent = a.send(t, 1)
 	a.purge(t)
 	require.NotContains(t, fmt.Sprint(a.partitions(t)), "(MINVALUE)")
 	exec(t, a.Store, "ALTER TABLE deliveries_10001 ADD CONSTRAINT deliveries_until_70000 CHECK (occurrence_id < 70000 AND occurrence_id >= 10001) NOT VALID")
+	return a, recent
+}
 
+// copyAs copies an occurrence with another id.
+func (a archive) copyAs(t *testing.T, id int64, tables ...string) {
+	t.Helper()
 	require.NoError(t, a.WriteTables(t.Context(), func(all ports.Tables, _ ports.Tx) error {
-		for _, table := range []string{"occurrences", "deliveries"} {
+		for _, table := range tables {
 			at := func(column string, of ports.Table) int {
 				return slices.IndexFunc(of.Columns, func(c ports.Column) bool { return c.Name == column })
 			}
 			of := all.Tables()[slices.IndexFunc(all.Tables(), func(of ports.Table) bool { return of.Name == table })]
 			var found [][]any
 			if err := all.Read(t.Context(), of, nil, func(row []any) error {
-				row[at("id", of)] = int64(7)
+				row[at("id", of)] = id
 				if table == "deliveries" {
-					row[at("occurrence_id", of)] = int64(7)
+					row[at("occurrence_id", of)] = id
 				}
 				found = [][]any{row}
 				return nil
@@ -246,12 +273,6 @@ func TestCopyBeforeFirstPartition(t *testing.T) {
 		}
 		return nil
 	}))
-	a.assertKept(t, true, 7, recent)
-	assert.Contains(t, fmt.Sprint(a.partitions(t)), "FROM (MINVALUE) TO ('10001')")
-	a.age(t, 7, 100)
-	a.purge(t)
-	a.assertKept(t, false, 7)
-	a.assertKept(t, true, recent)
 }
 
 // TestFewIDsLeft is about a prepared bound that occurrences reach before the partition has it.

@@ -58,26 +58,29 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
-	n, after := q.store.turns.expansion()
+	turns := q.store.turns
+	turn := turns.nextExpansion(limit)
 	for {
-		var in deliveries.ExpansionQueue
-		var unresolved *events.Occurrence
 		err = q.workAsync(ctx, func(t tx) error {
-			done, in, unresolved, err = q.expandNext(ctx, t, deliveries.ExpansionQueues(n), after, limit)
+			done, err = q.expandNext(ctx, t, &turn)
 			return err
 		})
-		if err != nil {
-			return done, err
+		if err == nil && turn.unresolved != nil {
+			if err = q.resolveNames(ctx, *turn.unresolved); err == nil {
+				continue
+			}
 		}
-		if unresolved == nil {
-			q.store.turns.expanded(in, done.Organization)
+		switch {
+		case err == nil:
+			turns.expanded(turn.in, done.Organization)
 			if done.Completed > 0 {
 				q.store.names.remove(done.Occurrence)
 			}
 			return done, nil
-		}
-		if err := q.resolveNames(ctx, *unresolved); err != nil {
-			return done, err
+		case errors.Is(err, deliveries.ErrNothingToDo) && len(turn.postponed) > 0:
+			turn.postponed = nil // Nothing else waits.
+		case ctx.Err() != nil || !turns.failed(&turn):
+			return deliveries.Expansion{}, err
 		}
 	}
 }

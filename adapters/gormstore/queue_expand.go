@@ -2,7 +2,9 @@ package gormstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -26,8 +27,8 @@ type expansion struct {
 	limited    bool                    // the options name recipients
 	named      []channels.AssignmentID // of the recipients that the options name, ascending
 	written    int
-	newest     deliveries.ID // the newest delivery before the page
-	ahead      int           // how many deliveries of the occurrence already wait
+	newest     deliveries.ID     // the newest delivery before the page
+	last       []lastDeliveryRow // on each channel
 	targets    []targetRow
 	duplicates *duplicateAddresses
 }
@@ -48,45 +49,43 @@ type expansionStep struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
 	Phase          int
+	Channels       int                   // how many channels it has, without those of pools
 	None           absences              `gorm:"embedded"`
 	after          channels.AssignmentID `gorm:"-"`
 }
 
 // expandNext writes a page of the next occurrence: from the first queue with a waiting one, of the
 // next organization in it, the one that has waited longest. On Postgres each worker gets another
-// occurrence. If the names in its options have not been resolved, expandNext writes nothing and
-// returns the occurrence.
-func (q queue) expandNext(
-	ctx context.Context, t tx, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID, limit int,
-) (done deliveries.Expansion, in deliveries.ExpansionQueue, unresolved *events.Occurrence, err error) {
-	row, err := t.lockNextOccurrence(ctx, queues, after)
+// occurrence. If the names in its options have not been resolved, expandNext writes nothing.
+func (q queue) expandNext(ctx context.Context, t tx, turn *expansionTurn) (done deliveries.Expansion, err error) {
+	turn.first, turn.set, turn.unresolved = occurrenceRow{}, 0, nil
+	row, err := t.lockNextOccurrence(ctx, *turn)
 	if err != nil {
-		return done, in, nil, err
+		return done, err
 	}
-	in = deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}
+	turn.first, turn.in = row, deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}
 	o, err := row.occurrence()
 	if err != nil {
-		return done, in, nil, err
+		return done, err
 	}
-	recipients, small, err := t.fewRecipients(ctx, row, o, limit)
+	recipients, small, err := t.fewRecipients(ctx, row, o, turn.limit)
 	if err != nil {
-		return done, in, nil, err
+		return done, err
 	}
 	if small {
-		done, err = t.expandSet(ctx, row, o, recipients, limit)
-		return done, in, nil, err
+		return t.expandSet(ctx, turn, o, recipients)
 	}
 	e := &expansion{tx: t, occurrence: row, limited: len(o.Options.LimitTo) > 0, duplicates: &q.store.duplicates}
 	if e.limited {
 		var known bool
 		if e.named, known = q.store.names.of(o.ID); !known {
-			return done, in, &o, nil
+			turn.unresolved = &o
+			return done, nil
 		}
 		o.Options.LimitTo = nil // named stands for them.
 	}
 	e.candidates = candidatesOf(t.dialect, o)
-	done, err = e.expand(ctx, limit)
-	return done, in, nil, err
+	return e.expand(ctx, turn.limit)
 }
 
 // expand writes a page of the occurrence.
@@ -104,8 +103,8 @@ func (e *expansion) expand(ctx context.Context, limit int) (done deliveries.Expa
 		return done, err
 	}
 	if !first {
-		if err := e.db(ctx).Raw("SELECT COALESCE(SUM(pending), 0) FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Scan(&e.ahead).Error; err != nil {
-			return done, err
+		if err := json.Unmarshal([]byte(row.LastDeliveries), &e.last); err != nil {
+			return done, fmt.Errorf("the last deliveries of occurrence %d: %w", row.ID, err)
 		}
 	}
 	done = deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent}
@@ -126,16 +125,19 @@ func (e *expansion) expand(ctx context.Context, limit int) (done deliveries.Expa
 	return done, nil
 }
 
-// lockNextOccurrence locks the next occurrence. If other workers have locked all occurrences of a
-// queue, it takes the next queue.
-func (t tx) lockNextOccurrence(ctx context.Context, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID) (occurrenceRow, error) {
-	firsts, p := make([]string, 0, 2*len(queues)), map[string]any{}
-	for i, q := range queues {
+// lockNextOccurrence locks the next occurrence that is not postponed. If other workers have locked
+// all occurrences of a queue, it takes the next queue.
+func (t tx) lockNextOccurrence(ctx context.Context, turn expansionTurn) (occurrenceRow, error) {
+	firsts, p, others := make([]string, 0, 2*len(turn.queues)), map[string]any{}, ""
+	if len(turn.postponed) > 0 {
+		p["postponed"], others = among(t.dialect, turn.postponed), "NOT id @postponed AND "
+	}
+	for i, q := range turn.queues {
 		n := strconv.Itoa(i)
-		p["large"+n], p["priority"+n], p["after"+n] = q.Large, q.Priority, after[q]
+		p["large"+n], p["priority"+n], p["after"+n] = q.Large, q.Priority, turn.after[q]
 		for _, organizations := range []string{">", "<="} {
-			firsts = append(firsts, "(SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = @large"+n+" AND priority = @priority"+n+" AND organization_id "+
-				organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")
+			firsts = append(firsts, "(SELECT id FROM occurrences WHERE "+others+"expanded_at IS NULL AND large = @large"+n+" AND priority = @priority"+n+
+				" AND organization_id "+organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")
 		}
 	}
 	// Without a lock, the outer query would read the row as of the beginning of the statement,
@@ -204,7 +206,8 @@ func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
 	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, expandable+" AND (n.id, c.phase) >= (@notification , @phase )")+`
 		SELECT first.*, `+absenceColumns("first.notification_id")+` FROM (
-			SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
+			SELECT notification_id, list_id, phase, COUNT(DISTINCT channel_id) AS channels FROM ways
+			GROUP BY notification_id, list_id, phase ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
 		s.after = e.occurrence.CursorAssignment
 	}
@@ -256,88 +259,6 @@ func (s expansionStep) source(condition, page string) string {
 		`)
 }
 
-// insertion has the parts of a statement that inserts the deliveries of an occurrence.
-type insertion struct {
-	columns string // after the occurrence
-	values  string // the expressions that select the columns
-	fronts  string // the CTE of the next turn on each channel, after that of ways
-	joins   string // the joins that values need
-}
-
-// insertionOf returns an insertion. If there are pools (@providers), drawCondition chooses the
-// member of the pool.
-func insertionOf(pooled bool, occurrence string) insertion {
-	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: nextTurns("SELECT DISTINCT channel_id FROM ways")}
-	if pooled {
-		in.columns += ", named_channel_id, why"
-		in.values = deliveryValues("COALESCE(v.provider, judged.channel_id)") + `,
-			CASE WHEN v.provider <> judged.channel_id THEN judged.channel_id END, COALESCE(v.because, 0)`
-		in.fronts = nextTurns("SELECT channel_id FROM ways UNION SELECT provider FROM (@providers ) AS of_pools")
-		in.joins = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawCondition("judged.assignment_id", occurrence)
-	}
-	return in
-}
-
-// deliveryColumns and deliveryValues are the columns of a new delivery. The time is a query,
-// because Postgres would compute it again for each row.
-const deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
-			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id, turn`
-
-func deliveryValues(channel string) string {
-	return `notification_id, member_id, assignment_id, ` + channel + `, protocol, address, address_key,
-			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', (SELECT @now ), '', (SELECT @now ),
-			CASE WHEN reason <> '' THEN (SELECT @now ) END, CAST(@priority AS SMALLINT), CAST(@project AS BIGINT),
-			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = ` + channel + `) + @ahead + number END`
-}
-
-// nextTurns selects the next turn on each of these channels, in the class and the project of an
-// occurrence. New deliveries start there, or at 0 if none waits.
-func nextTurns(through string) string {
-	return `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
-			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
-			ORDER BY d.turn, d.id LIMIT 1), 0) AS turn
-		FROM (` + through + `) AS through)`
-}
-
-// skipDuplicates skips addresses that already have a chosen delivery.
-const skipDuplicates = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
-
-// write inserts the deliveries of the next recipients of a step, up to an assignment. An address
-// that already has a delivery is skipped, or the unit fails and is retried. The fence makes
-// Postgres compute the reason once for each row, and not for each column that depends on it.
-func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID, recipients int) error {
-	p := e.stepParams(s)
-	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
-	p["pending"], p["skipped"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Skipped)
-	p["priority"], p["ahead"], p["providers"] = e.occurrence.Priority, e.ahead+e.written, targetSet(e.dialect, e.targets)
-	in := insertionOf(len(e.targets) > 0, "@occurrence ")
-	page := "assignment_id > @after AND assignment_id <= @last "
-	if e.limited {
-		page, p["named"] = "assignment_id @named ", among(e.dialect, e.nextNamed(s, recipients))
-	}
-	skipping := skipDuplicates
-	if e.dialect == onPostgres && !e.duplicates.has(e.occurrence.OrganizationID) {
-		skipping = ""
-	}
-	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND "+expandable)+in.fronts+`
-		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
-		SELECT @occurrence , `+in.values+`
-		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
-			SELECT w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
-				a.value_key AS address_key, s.number, `+s.None.gateColumns()+
-		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
-				FROM (`+s.source(page, "")+`) AS page`, s.None)+`
-		) AS gated`+e.dialect.fence()+`) AS judged`+in.joins+`
-		ORDER BY assignment_id
-		`+skipping, p)
-	if sqlState(res.Error) == uniqueViolation {
-		e.duplicates.organizations.Store(e.occurrence.OrganizationID, true)
-	}
-	e.written += int(res.RowsAffected)
-	e.grown.add(growingDeliveries, int(res.RowsAffected))
-	return res.Error
-}
-
 // channels selects the channels of the step's phase.
 func (s expansionStep) channels() string {
 	if s.Phase == 0 {
@@ -361,5 +282,5 @@ func (e *expansion) saveCursor(ctx context.Context, done bool) error {
 		expanded = now
 	}
 	return e.db(deferred(ctx)).Model(&occurrenceRow{}).Where("id = ?", o.ID).Updates(map[string]any{"turn_at": now, "cursor_notification": o.CursorNotification,
-		"cursor_phase": o.CursorPhase, "cursor_assignment": o.CursorAssignment, "expanded_at": expanded}).Error
+		"cursor_phase": o.CursorPhase, "cursor_assignment": o.CursorAssignment, "expanded_at": expanded, "last_deliveries": jsonArray(e.last)}).Error
 }

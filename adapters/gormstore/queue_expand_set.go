@@ -62,9 +62,9 @@ func (t tx) fewRecipients(ctx context.Context, row occurrenceRow, o events.Occur
 // channels, because the statement takes nearly as long for one as for many. It inserts the same
 // deliveries as one expansion after the other. The set has occurrences that name recipients, or
 // occurrences that name none.
-func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, recipients, limit int) (deliveries.Expansion, error) {
-	c := candidatesOf(t.dialect, o)
-	rows, wanted, err := t.lockSmall(ctx, first, recipients, min(limit, deliveries.SmallNames))
+func (t tx) expandSet(ctx context.Context, turn *expansionTurn, o events.Occurrence, recipients int) (deliveries.Expansion, error) {
+	c, first := candidatesOf(t.dialect, o), turn.first
+	rows, wanted, err := t.lockSmall(ctx, turn, recipients, min(turn.limit, deliveries.SmallNames))
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -99,9 +99,12 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 // lockSmall locks the small occurrences that have waited longest, and returns them with the
 // recipients that they name. The first one is locked already, and is always among them. If it names
 // none, each has so many recipients. lockSmall locks no more than fit.
-func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
+func (t tx) lockSmall(ctx context.Context, turn *expansionTurn, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
+	first := turn.first
 	named, fit := first.LimitTo != noNames, setSize
 	switch {
+	case turn.alone[first.EventID]:
+		fit = 1
 	case named:
 		fit = min(fit, limit) // Each names at least one.
 	case recipients > 0:
@@ -124,7 +127,8 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limi
 	if err != nil {
 		return nil, nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r smallRow) bool { return r.Begun })
+	rows = slices.DeleteFunc(rows, func(r smallRow) bool { return r.Begun || r.ID != first.ID && slices.Contains(turn.postponed, r.ID) })
+	turn.set = len(rows)
 	for _, r := range rows {
 		o, err := r.occurrence()
 		if err != nil {
@@ -202,8 +206,8 @@ func (t tx) writeSet(
 			return 0, nil, err
 		}
 	}
-	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, targetSet(t.dialect, through)
-	in := insertionOf(len(through) > 0, "judged.occurrence_id")
+	p["priority"], p["providers"] = first.Priority, targetSet(t.dialect, through)
+	in := insertionOf(len(through) > 0, "judged.occurrence_id", "", "notification_id, phase, assignment_id")
 	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, expandable)+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
 		SELECT occurrence_id, `+in.values+`
@@ -222,19 +226,16 @@ func (t tx) writeSet(
 	return len(rows), due, err
 }
 
-// setCandidates selects the recipients of each occurrence of a set of namedRecipientRow (@set),
-// numbered in the order of an expansion, with the reason of their first closed gate. Occurrences
-// that name no recipients have the same ones, whose gates are read once.
+// setCandidates selects the recipients of each occurrence of a set of namedRecipientRow (@set), with
+// the reason of their first closed gate. Occurrences that name no recipients have the same ones,
+// whose gates are read once.
 func (c candidates) setCandidates() string {
 	columns := `w.phase, w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol,
 				a.value AS address, a.value_key AS address_key, ` + gateColumns
-	numbered := func(partition, from string) string {
-		return `SELECT gated.*, ` + reasonColumn() + `,
-				ROW_NUMBER() OVER (` + partition + `ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (` + from + `) AS gated`
-	}
+	judged := func(from string) string { return "SELECT gated.*, " + reasonColumn() + " FROM (" + from + ") AS gated" }
 	if c.limited() {
-		return numbered("PARTITION BY occurrence_id ", "SELECT r.occurrence AS occurrence_id, "+columns+namedRecipientFrom(c.dialect))
+		return judged("SELECT r.occurrence AS occurrence_id, " + columns + namedRecipientFrom(c.dialect))
 	}
-	return "SELECT wanted.occurrence AS occurrence_id, ranked.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources(), absences{})) +
+	return "SELECT wanted.occurrence AS occurrence_id, ranked.* FROM (" + judged("SELECT "+columns+candidatesFrom(c.dialect, c.sources(), absences{})) +
 		") AS ranked CROSS JOIN (@set ) AS wanted"
 }

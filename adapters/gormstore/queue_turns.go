@@ -13,15 +13,18 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // turns records the turns of this process. Other processes have their own.
 type turns struct {
+	clock         ports.Clock
 	mu            sync.Mutex
 	turns         map[channels.ID]deliveries.RoundRobin // the turn of each channel
 	expansions    uint64
 	organizations map[deliveries.ExpansionQueue]orgs.ID // the organization of the last expanded occurrence
-	afterSchedule orgs.ID                               // the organization whose scheduled occurrences had the last turn
+	failures      expansionFailures
+	afterSchedule orgs.ID // the organization whose scheduled occurrences had the last turn
 	shifts        map[shiftKey]shift
 	offloads      map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
 	positions     map[channels.ID]claimPositions        // from where claims continue
@@ -63,9 +66,10 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 	return had.by, nil
 }
 
-func newTurns() *turns {
-	return &turns{turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
-		shifts: map[shiftKey]shift{}, offloads: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
+func newTurns(clock ports.Clock) *turns {
+	return &turns{clock: clock, turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
+		failures: expansionFailures{occurrences: map[events.OccurrenceID]time.Time{}, events: map[events.ID]time.Time{}},
+		shifts:   map[shiftKey]shift{}, offloads: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
 // of returns the turn on a channel.
@@ -108,14 +112,6 @@ func (t *turns) setScheduled(after orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.afterSchedule = after
-}
-
-// expansion returns the number of the next expansion, and for each queue the organization after
-// which it continues.
-func (t *turns) expansion() (n uint64, after map[deliveries.ExpansionQueue]orgs.ID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.expansions, maps.Clone(t.organizations)
 }
 
 // expanded records an expansion.

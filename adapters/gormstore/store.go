@@ -139,7 +139,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
-	s := &Store{logger: c.Logger, turns: newTurns(), qualities: newQualities(c.Clock), traced: c.Traced}
+	s := &Store{logger: c.Logger, turns: newTurns(c.Clock), qualities: newQualities(c.Clock), traced: c.Traced}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

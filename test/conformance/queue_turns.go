@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sharer is a project whose order event reaches many people through a channel of the organization.
+// sharer is a project whose order event reaches many people through channels of the organization.
 type sharer struct {
 	of     events.Occurrence // to be triggered
 	people []channels.Assignment
@@ -34,16 +34,26 @@ func (s sharer) occurrence(p events.Priority, n int) events.Occurrence {
 	return o
 }
 
+// mailChannel creates a mail channel of the organization.
+func (w *world) mailChannel(t *testing.T, name string) channels.Channel {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (channels.Channel, error) {
+		return tx.Channels().Create(t.Context(), channels.Channel{Organization: w.mine.org.ID, Name: name, Protocol: channels.EMAIL, Driver: "smtp", Active: true,
+			Settings: channels.Settings{"host": "localhost"}})
+	})
+}
+
 // share creates n projects that share the mail channel, each with many people.
 func (w *world) share(t *testing.T, n, crowd int) []sharer {
 	t.Helper()
-	return w.shareChannel(t, w.mine.mail, "project", n, crowd)
+	return w.shareChannels(t, "project", n, crowd, w.mine.mail)
 }
 
-// shareChannel is share for another mail channel. The slugs of the projects begin with name.
-func (w *world) shareChannel(t *testing.T, mail channels.Channel, name string, n, crowd int) []sharer {
+// shareChannels is share for other channels, through which the people are reached in turn. The
+// slugs of the projects begin with name.
+func (w *world) shareChannels(t *testing.T, name string, n, crowd int, through ...channels.Channel) []sharer {
 	t.Helper()
-	people := w.spread(t, crowd, mail)
+	people := w.spread(t, crowd, through...)
 	all := make([]sharer, n)
 	for i := range all {
 		slug := name + "-" + string(rune('a'+i))
@@ -59,13 +69,23 @@ func (w *world) shareChannel(t *testing.T, mail channels.Channel, name string, n
 			require.NoError(t, err)
 			e, err := tx.Events().Create(t.Context(), events.Event{Organization: p.Organization, Application: app.ID, Slug: slug, Name: slug, Active: true})
 			require.NoError(t, err)
-			_, err = tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: mail.ID, Subject: "S", Text: "T"}, "eva")
-			require.NoError(t, err)
+			for _, c := range through {
+				_, err = tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: c.ID, Subject: "S", Text: "T"}, "eva")
+				require.NoError(t, err)
+			}
 			_, err = tx.Subscriptions().Create(t.Context(), subscriptions.Notification{Application: app.ID, Event: e.ID, Name: slug, List: l.ID, Active: true})
 			return events.Occurrence{Organization: p.Organization, Project: p.ID, Application: app.ID, Event: e.ID, Context: events.Context(`{}`)}, err
 		})
 	}
 	return all
+}
+
+// reached returns the recipients of an occurrence, in the order of an expansion.
+func (s sharer) reached(o events.Occurrence) []channels.Assignment {
+	if n := len(o.Options.LimitTo); n > 0 {
+		return s.people[:n]
+	}
+	return s.people
 }
 
 // triggered triggers and expands.
@@ -121,6 +141,16 @@ func turnCases() cases {
 			w.expand(t, 20)
 			for range 3 {
 				assert.Equal(t, counts{one: 15, other: 15}, w.claimedOf(t, 30))
+			}
+		},
+		"ChannelsHaveTheirOwnTurns": func(t *testing.T, w *world) {
+			s := w.shareChannels(t, "project", 1, 60, w.mine.mail, w.mailChannel(t, "other"))[0]
+			both, one := w.trigger(t, s.occurrence(events.Normal, 0)).ID, s.occurrence(events.Normal, 0)
+			one.Options.Channels = []string{"mail"}
+			one = w.trigger(t, one)
+			w.expand(t, 20)
+			for range 3 {
+				assert.Equal(t, counts{both: 10, one.ID: 10}, w.claimedOf(t, 20), "what goes through the other channel takes no turns here")
 			}
 		},
 		"ProjectsTakeTurns": func(t *testing.T, w *world) {

@@ -15,7 +15,6 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/ports"
 )
 
 // turnModel implements the rule of docs/delivery.md without a database. It acts at random as
@@ -23,14 +22,15 @@ import (
 // takes, and checks that no delivery waits longer than the rule allows. Time passes only in the
 // model.
 type turnModel struct {
-	w      *world
-	random *rand.Rand
-	lanes  []*modelLane
+	w       *world
+	random  *rand.Rand
+	lanes   []*modelLane
+	sharers map[orgs.ProjectID]sharer
 
 	now        time.Duration
-	expanded   time.Duration       // when the next page may be expanded
-	unexpanded []events.Occurrence // in the order in which they were triggered
-	begun      map[events.OccurrenceID]bool
+	expanded   time.Duration               // when the next page may be expanded
+	unexpanded []events.Occurrence         // in the order in which they were triggered
+	cursors    map[events.OccurrenceID]int // how many of the recipients of one with pages were written
 	written    int
 	returned   int
 	start      time.Time
@@ -38,7 +38,7 @@ type turnModel struct {
 
 const (
 	modelLanes    = 2
-	modelProjects = 3 // of each lane
+	modelProjects = 3 // of each lane alone; one more is of all lanes
 	modelCrowd    = 40
 	modelSteps    = 200
 	// modelSpread is by how much the speeds of providers differ at most, so that each gets a part
@@ -51,21 +51,28 @@ const (
 // newTurnModel returns a model whose actions a seed determines, except for the sizes of ids.
 func newTurnModel(t *testing.T, w *world, seed uint64) *turnModel {
 	t.Helper()
-	m := &turnModel{w: w, random: rand.New(rand.NewPCG(seed, 12)), begun: map[events.OccurrenceID]bool{}, start: time.Now()}
+	m := &turnModel{w: w, random: rand.New(rand.NewPCG(seed, 12)), sharers: map[orgs.ProjectID]sharer{}, cursors: map[events.OccurrenceID]int{},
+		start: time.Now()}
 	t.Logf("seed %d", seed)
+	var all []channels.Channel
 	for n := range modelLanes {
 		name := fmt.Sprintf("lane-%d", n)
-		c := do(t, w, func(tx ports.Tx) (channels.Channel, error) {
-			return tx.Channels().Create(t.Context(), channels.Channel{Organization: w.mine.org.ID, Name: name, Protocol: channels.EMAIL, Driver: "smtp", Active: true,
-				Settings: channels.Settings{"host": "localhost"}})
-		})
+		c := w.mailChannel(t, name)
 		p := newModelProvider(m.random)
 		for n > 0 && math.Abs(math.Log(p.speed()/m.lanes[0].provider.speed())) > math.Log(modelSpread) {
 			p = newModelProvider(m.random)
 		}
 		t.Logf("%s: %+v sends %.1f a second, and claims %d", name, p, p.speed(), p.claimSize())
-		m.lanes = append(m.lanes, &modelLane{turnModel: m, channel: c, provider: p, sharers: w.shareChannel(t, c, name, modelProjects, modelCrowd),
-			load: 1 + 7*m.random.Float64(), claimed: map[events.Priority]int{}, after: map[events.Priority]orgs.ProjectID{}})
+		all = append(all, c)
+		m.lanes = append(m.lanes, &modelLane{turnModel: m, channel: c, provider: p, load: 1 + 7*m.random.Float64(), begun: map[events.OccurrenceID]bool{},
+			claimed: map[events.Priority]int{}, after: map[events.Priority]orgs.ProjectID{}})
+	}
+	shared := w.shareChannels(t, "shared", 1, modelCrowd, all...) // First, so that the ids of its recipients alternate.
+	for n, l := range m.lanes {
+		l.sharers = slices.Concat(shared, w.shareChannels(t, fmt.Sprintf("lane-%d", n), modelProjects, modelCrowd, l.channel)) // By project.
+		for _, s := range l.sharers {
+			m.sharers[s.of.Project] = s
+		}
 	}
 	return m
 }
@@ -100,13 +107,6 @@ func (m *turnModel) run(t *testing.T) {
 	}
 }
 
-// laneOf returns the lane of an occurrence.
-func (m *turnModel) laneOf(o events.Occurrence) *modelLane {
-	return m.lanes[slices.IndexFunc(m.lanes, func(l *modelLane) bool {
-		return slices.ContainsFunc(l.sharers, func(s sharer) bool { return s.of.Project == o.Project })
-	})]
-}
-
 // expand expands a page in the store and in the model.
 func (m *turnModel) expand(t *testing.T) {
 	t.Helper()
@@ -121,18 +121,10 @@ func (m *turnModel) expand(t *testing.T) {
 	at := slices.IndexFunc(m.unexpanded, func(o events.Occurrence) bool { return o.ID == done.Occurrence })
 	require.GreaterOrEqual(t, at, 0)
 	first := m.unexpanded[at]
-	l, front := m.laneOf(first), 0
-	if line := l.line(first.Priority, first.Project); len(line) > 0 {
-		front = line[0].turn
-	}
 	if len(first.Options.LimitTo) == 0 {
-		pending := 0
-		for _, d := range slices.Concat(l.waits, l.back) {
-			if d.of.ID == first.ID && d.pending {
-				pending++
-			}
-		}
-		l.write(t, first, front+pending, done.Deliveries)
+		from := m.cursors[first.ID]
+		m.cursors[first.ID] += done.Deliveries
+		m.write(t, first, m.sharers[first.Project].reached(first)[from:m.cursors[first.ID]])
 		if done.Completed > 0 {
 			m.unexpanded = slices.Delete(m.unexpanded, at, at+1)
 		}
@@ -150,11 +142,25 @@ func (m *turnModel) expand(t *testing.T) {
 			left = append(left, o)
 			continue
 		}
-		l.write(t, o, front, n)
+		m.write(t, o, m.sharers[o.Project].reached(o))
 		sum += n
 	}
 	require.Equal(t, sum, done.Deliveries)
 	m.unexpanded = left
+}
+
+// write writes deliveries of an occurrence on the channel of each recipient.
+func (m *turnModel) write(t *testing.T, o events.Occurrence, to []channels.Assignment) {
+	t.Helper()
+	for _, l := range m.lanes {
+		n := 0
+		for _, a := range to {
+			if a.Channel == l.channel.ID {
+				n++
+			}
+		}
+		l.write(t, o, n)
+	}
 }
 
 // modelProvider is a provider with its channel's settings.

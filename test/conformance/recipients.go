@@ -36,8 +36,8 @@ func (w *world) takeOff(t *testing.T, a applications.Application, m users.Member
 	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Lists().RemoveFromPinned(t.Context(), a, m.ID) })
 }
 
-// spread assigns n new addresses of Bob to a channel.
-func (w *world) spread(t *testing.T, n int, c channels.Channel) []channels.Assignment {
+// spread assigns n new addresses of Bob to channels, one after the other.
+func (w *world) spread(t *testing.T, n int, to ...channels.Channel) []channels.Assignment {
 	t.Helper()
 	as := make([]users.Address, n)
 	for i := range as {
@@ -46,7 +46,7 @@ func (w *world) spread(t *testing.T, n int, c channels.Channel) []channels.Assig
 	held, _ := w.hold(t, w.mine.bob, as...)
 	wanted := make([]channels.Assignment, n)
 	for i, a := range held {
-		wanted[i] = channels.Assign(a, c)
+		wanted[i] = channels.Assign(a, to[i%len(to)])
 	}
 	return w.assign(t, wanted...)
 }
