@@ -133,8 +133,11 @@ func TestAuditPaging(t *testing.T) {
 	assert.Equal(t, "acme/u/n000", all[119])
 }
 
-// formulas are texts that spreadsheets would run.
-var formulas = []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"}
+// formulas are texts that spreadsheets would run, and what an export makes of them.
+var formulas = [][2]string{
+	{"=1+1", "'=1+1"}, {"+1", "'+1"}, {"-1", "'-1"}, {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", "'\t'=1"}, {"\r=1", "'\r'=1"},
+	{"a,=1", "a,'=1"}, {"a;=1", "a;'=1"}, {"a\t+1", "a\t'+1"}, {"a\r@b", "a\r'@b"}, {`a,"-1`, `a,'"-1`}, {"'=1", "''=1"}, {"a=1", "a=1"},
+}
 
 func TestAuditExport(t *testing.T) {
 	t.Parallel()
@@ -144,8 +147,8 @@ func TestAuditExport(t *testing.T) {
 			es = append(es, audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Action: audit.MemberLocked, Object: fmt.Sprintf("acme/u/n%04d", i),
 				Before: audit.State{"locked": false}, After: audit.State{"locked": true}})
 		}
-		for _, text := range formulas {
-			es = append(es, audit.Entry{Actor: audit.Actor{Name: text, Address: text, Via: audit.API, Key: 3}, Action: audit.MemberCreated, Object: text})
+		for _, c := range formulas {
+			es = append(es, audit.Entry{Actor: audit.Actor{Name: c[0], Address: c[0], Via: audit.API, Key: 3}, Action: audit.MemberCreated, Object: c[0]})
 		}
 		f.recorded(es...)
 		b := f.as(f.operator("eva", users.RoleAdministrator))
@@ -157,10 +160,10 @@ func TestAuditExport(t *testing.T) {
 		require.NoError(f, err)
 		assert.Equal(f, []string{"id", "at", "actor", "key", "via", "address", "action", "object", "before", "after"}, rows[0])
 		assert.Equal(f, "audit.export", rows[1][6], "that it was exported is recorded first")
-		for i, text := range formulas {
+		for i, c := range formulas {
 			row := rows[len(formulas)-i+1]
 			for _, cell := range []string{row[2], row[5], row[7]} {
-				assert.Equal(f, "'"+text, strings.ReplaceAll(cell, "\n", "\r"))
+				assert.Equal(f, c[1], strings.ReplaceAll(cell, "\n", "\r"))
 			}
 			assert.Equal(f, "3", row[3])
 			assert.Empty(f, row[8])

@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/csv"
 	"io"
-	"regexp"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -17,7 +16,7 @@ func newCSVWriter(out io.Writer) csvWriter { return csvWriter{csv.NewWriter(out)
 func (s csvWriter) row(cells ...string) error {
 	safe := make([]string, len(cells))
 	for i, c := range cells {
-		safe[i] = escapeFormula(c)
+		safe[i] = imports.EscapeFormula(c)
 	}
 	return s.out.Write(safe)
 }
@@ -26,16 +25,4 @@ func (s csvWriter) row(cells ...string) error {
 func (s csvWriter) flush() error {
 	s.out.Flush()
 	return s.out.Error()
-}
-
-// semicolonFormulas matches the formulas after a semicolon: in many locales, spreadsheets split
-// cells at semicolons, too.
-var semicolonFormulas = regexp.MustCompile(`;("*[=+\-@\t\r\n])`)
-
-// escapeFormula puts an apostrophe before what a spreadsheet would run as a formula.
-func escapeFormula(cell string) string {
-	if imports.IsFormula(cell) {
-		cell = "'" + cell
-	}
-	return semicolonFormulas.ReplaceAllString(cell, ";'$1")
 }

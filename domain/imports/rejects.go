@@ -41,9 +41,10 @@ func formulas(cell string) (places []int) {
 	return places
 }
 
-// escapeFormula returns a cell in which no program finds a formula. What looks marked already is
-// marked again, so that unescapeFormula undoes it for every cell.
-func escapeFormula(cell string) string {
+// EscapeFormula returns a cell in which no program finds a formula, for every CSV file that people
+// open. What looks marked already is marked again, so that unescapeFormula undoes it for every
+// cell.
+func EscapeFormula(cell string) string {
 	var b strings.Builder
 	done := 0
 	for _, i := range formulas(cell) {
@@ -53,7 +54,7 @@ func escapeFormula(cell string) string {
 	return b.String() + cell[done:]
 }
 
-// unescapeFormula returns the cell from which escapeFormula made this one.
+// unescapeFormula returns the cell from which EscapeFormula made this one.
 func unescapeFormula(cell string) string {
 	var b strings.Builder
 	done := 0
@@ -74,7 +75,7 @@ func (h Header) RejectsHeader() string {
 // RejectsRow returns a line of such a list: the line number, the reason, and the row as written by
 // Safe.
 func (h Header) RejectsRow(k RejectedRow) string {
-	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(escapeFormula(k.Reason))
+	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(EscapeFormula(k.Reason))
 	if k.Cells != "" {
 		row += string(h.delimiter) + k.Cells
 	}
@@ -95,7 +96,7 @@ func (h Header) Safe(text string) string {
 	}
 	cells, ok := splitQuoted(text, string(h.delimiter))
 	if !ok {
-		return h.join([]string{escapeFormula(text)})
+		return h.join([]string{EscapeFormula(text)})
 	}
 	kept := make([]string, 0, len(cells))
 	for i, cell := range cells {
@@ -105,7 +106,7 @@ func (h Header) Safe(text string) string {
 		if h.listsRejects {
 			cell = unescapeFormula(cell)
 		}
-		kept = append(kept, escapeFormula(cell))
+		kept = append(kept, EscapeFormula(cell))
 	}
 	return h.join(kept)
 }
