@@ -70,6 +70,8 @@ func (p Program) printTest(done app.TestResult) error {
 // verdict explains a failure.
 func verdict(channel, to string, f *deliveries.Failure) string {
 	switch {
+	case f.Unsent:
+		return fmt.Sprintf("unsent: the driver of the channel %q refused the message to %s and nothing was sent, which proves nothing about the channel", channel, to)
 	case f.Channel:
 		return fmt.Sprintf("unreachable: the channel %q does not work for any recipient", channel)
 	case f.Temporary:

@@ -90,6 +90,7 @@ func TestChannelTestOutput(t *testing.T) {
 		"ForGood":     {provider{fails: deliveries.Refused("550 no such\nmailbox")}, `refused: the channel "Post" works, but the message to ada@example.org is not accepted, and would not be later: 550 no such mailbox`},
 		"ForNow":      {provider{fails: deliveries.Postponed("450 full")}, `postponed: the channel "Post" works, but ada@example.org cannot be reached now; another attempt may succeed: 450 full`},
 		"TheChannel":  {provider{fails: deliveries.Unreachable("535 wrong password")}, `unreachable: the channel "Post" does not work for any recipient: 535 wrong password`},
+		"TheDriver":   {provider{fails: deliveries.Unsendable("there is no text")}, `unsent: the driver of the channel "Post" refused the message to ada@example.org and nothing was sent, which proves nothing about the channel: there is no text`},
 		"OurFault":    {provider{panics: true}, `unreachable: the channel "Post" does not work for any recipient: the driver panicked (lost)`},
 		"TooLate":     {provider{hangs: true}, `unreachable: the channel "Post" does not work for any recipient: no answer in time`},
 		"TheSettings": {provider{wrong: fault.Field("settings.host", "is required")}, "settings.host: is required"},

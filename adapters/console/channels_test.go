@@ -173,10 +173,11 @@ func TestChannelTestResult(t *testing.T) {
 	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).text(), "is required")
 	assert.Empty(t, f.post.messages())
 	for said, answer := range map[string]error{
-		"Accepted: the provider took the message to eve@example.org.":                                 nil,
-		"Unreachable: the channel does not work for any recipient. Its provider said":                 deliveries.Unreachable("login with %s <refused>", secret),
-		"Postponed: the channel works, but eve@example.org cannot be reached now.":                    deliveries.Postponed("full"),
-		"Refused: the channel works, but the provider does not accept the message to eve@example.org": deliveries.Refused("no such mailbox"),
+		"Accepted: the provider took the message to eve@example.org.":                                                                                  nil,
+		"Unreachable: the channel does not work for any recipient. Its provider said":                                                                  deliveries.Unreachable("login with %s <refused>", secret),
+		"Postponed: the channel works, but eve@example.org cannot be reached now.":                                                                     deliveries.Postponed("full"),
+		"Refused: the channel works, but the provider does not accept the message to eve@example.org":                                                  deliveries.Refused("no such mailbox"),
+		"Not sent: the driver refused the message to eve@example.org before anything was sent. This proves nothing about the channel. Its driver said": deliveries.Unsendable("no text with %s <refused>", secret),
 	} {
 		f.post.fails(answer)
 		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
@@ -184,7 +185,7 @@ func TestChannelTestResult(t *testing.T) {
 		assert.NotContains(t, got.body, secret)
 		assert.NotContains(t, got.body, "<refused>")
 	}
-	assert.Len(t, f.post.messages(), 4)
+	assert.Len(t, f.post.messages(), 5)
 	assert.Contains(t, b.get(path).body, `action="`+path+`test/#test"`, "the browser shows the answer, not the top of the page")
 }
 

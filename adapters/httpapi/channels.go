@@ -164,8 +164,11 @@ func (a *API) testChannel(c call) error {
 		return err
 	}
 	answer := channelTest{To: done.To, Accepted: done.Failure == nil}
-	if done.Failure != nil {
-		answer.Reason, answer.Temporary = done.Failure.Error(), done.Failure.Temporary
+	if f := done.Failure; f != nil {
+		answer.Reason, answer.Temporary = f.Error(), f.Temporary
+		if f.Unsent {
+			answer.Reason = "the driver refused the message and nothing was sent, which proves nothing about the channel: " + answer.Reason
+		}
 	}
 	return c.answer(http.StatusOK, answer)
 }
