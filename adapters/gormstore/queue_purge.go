@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 )
 
 // Purge deletes the deliveries of the oldest occurrences first, and an occurrence when it has no
@@ -40,8 +43,12 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 			func(most int) (int, error) { return t.purgeRequests(ctx, old.Requests, most) },
 			func(most int) (int, error) { return t.purgeHours(ctx, t.now().Add(-ahead), most) },
 			func(most int) (int, error) { return t.purgeChannelHours(ctx, t.now().Add(-ahead), most) },
-			func(most int) (int, error) { return t.purgeFirst(ctx, "audit_entries", old.Entries, most) },
-			func(most int) (int, error) { return t.purgeFirst(ctx, "mailbox_messages", old.Occurrences, most) },
+			func(most int) (int, error) {
+				return t.purgeAged(ctx, agedEntries, old.Entries, most, &q.store.lookedEntries)
+			},
+			func(most int) (int, error) {
+				return t.purgeAged(ctx, agedMessages, old.Occurrences, most, &q.store.lookedMessages)
+			},
 		} {
 			some, err := part(limit - gone)
 			if gone += some; err != nil || gone >= limit {
@@ -60,12 +67,92 @@ func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int
 		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit))
 }
 
-// purgeFirst deletes old rows of a table that grows with time. It examines only the first rows by
-// id, because newer rows have greater ids; no index by age is needed. If clocks differ by a few
-// seconds, the next call deletes the rest.
-func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limit int) (int, error) {
+// agedTable is a table whose rows become old one after another.
+type agedTable struct {
+	name string
+	// order is that of an index in which an organization's rows become old.
+	order        string
+	installation bool // whether it has rows of the installation, too
+}
+
+var (
+	agedEntries  = agedTable{name: "audit_entries", order: "organization_id, created_at, id", installation: true}
+	agedMessages = agedTable{name: "mailbox_messages", order: "organization_id, id"}
+)
+
+// ownedBy is a condition for the rows of an organization. With an equation, Postgres might read
+// along the index of the ids alone, past the rows of all others.
+func ownedBy(org string) string {
+	return "organization_id >= " + org + " AND organization_id <= " + org
+}
+
+const (
+	// organizationsExamined is in how many organizations a purge looks for old rows.
+	organizationsExamined = 1_000
+	// organizationsPurged is in how many of them it deletes rows at once.
+	organizationsPurged = 20
+)
+
+// purgeAged deletes old rows of a table, first those of any organization with the least ids. If
+// nothing is old there, it looks on where the instance looked last: rows of an organization that
+// was moved here may have greater ids than younger ones of others. A look that is rolled back is
+// repeated only in the next round.
+func (t tx) purgeAged(ctx context.Context, table agedTable, before time.Time, limit int, looked *atomic.Int64) (int, error) {
+	if before.IsZero() {
+		return 0, nil
+	}
+	gone, err := t.purgeFirst(ctx, table.name, "id > 0", "id", before, limit)
+	if err != nil || gone > 0 {
+		return gone, err
+	}
+	gone, last, err := t.purgeNext(ctx, table, before, limit, orgs.ID(looked.Load()))
+	if err == nil {
+		looked.Store(int64(last))
+	}
+	return gone, err
+}
+
+// purgeNext deletes old rows of some organizations after this one, and returns the last one of
+// which none are left. Behind all organizations there are the rows of the installation, and then it
+// is 0.
+func (t tx) purgeNext(ctx context.Context, table agedTable, before time.Time, limit int, after orgs.ID) (gone int, last orgs.ID, err error) {
+	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM (SELECT id FROM organizations WHERE id > ? ORDER BY id LIMIT ?) AS next",
+		after, organizationsExamined).Scan(&last).Error; err != nil {
+		return 0, after, err
+	}
+	if last == 0 {
+		if table.installation {
+			gone, err = t.purgeFirst(ctx, table.name, "organization_id IS NULL", table.order, before, limit)
+		}
+		if gone > 0 {
+			last = after // There may be more.
+		}
+		return gone, last, err
+	}
+	found, err := all(t.db(ctx).Raw(`SELECT o.id FROM organizations o WHERE o.id > ? AND o.id <= ?
+		AND (SELECT created_at FROM `+table.name+` WHERE `+ownedBy("o.id")+` ORDER BY `+table.order+` LIMIT 1) < ? ORDER BY o.id LIMIT ?`,
+		after, last, before.UTC(), organizationsPurged), func(row organizationRow) orgs.ID { return row.ID })
+	if err != nil {
+		return 0, after, err
+	}
+	for _, org := range found {
+		some, err := t.purgeFirst(ctx, table.name, ownedBy(strconv.FormatInt(int64(org), 10)), table.order, before, limit-gone)
+		if gone += some; err != nil || gone >= limit {
+			return gone, org - 1, err
+		}
+	}
+	if len(found) == organizationsPurged {
+		last = found[len(found)-1]
+	}
+	return gone, last, nil
+}
+
+// purgeFirst deletes the old ones of the first rows of a table that fulfill a condition. It
+// examines only the first ones in an order in which they become old; in that of the ids no index by
+// age is needed. If clocks differ by a few seconds, the next call deletes the rest.
+func (t tx) purgeFirst(ctx context.Context, table, condition, order string, before time.Time, limit int) (int, error) {
 	return affected(t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
-			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE id > 0 ORDER BY id LIMIT ?) AS first WHERE created_at < ?
+			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE `+condition+` ORDER BY `+order+` LIMIT ?) AS first WHERE created_at < ?
 		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC()))
 }
 

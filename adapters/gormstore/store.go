@@ -77,6 +77,9 @@ type Store struct {
 
 	schema atomic.Pointer[rows.Rows] // the tables, after they were read once
 
+	// lookedEntries and lookedMessages are the last organizations in which Purge looked for some.
+	lookedEntries, lookedMessages atomic.Int64
+
 	fullAt atomic.Int64 // when a write last found the disk full, in Unix nanoseconds
 
 	mu     sync.RWMutex // guards closed: no call begins after it is set

@@ -98,7 +98,8 @@ type Queue interface {
 	// of an event.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
 	// Purge deletes some old rows and returns how many, about limit at most. Hourly statistics are
-	// old after statistics.Retention. 0 means that nothing is left.
+	// old after statistics.Retention. 0 means that nothing is left, except behind young rows of
+	// other organizations, where later calls look.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)
 	// Heartbeat records that a worker is running now, and removes those without a heartbeat for
 	// PresenceRetention. It returns how far the clock of this machine is ahead of the one that
