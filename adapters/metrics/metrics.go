@@ -61,7 +61,7 @@ func New(version, runtime string) *Metrics {
 		requests: prometheus.NewCounterVec(counter("http_requests_total", "Requests that were answered."), []string{"method", "route", "code"}),
 		latency: prometheus.NewHistogramVec(histogram("http_request_duration_seconds", "How long answers took.", requestBuckets),
 			[]string{"method", "route"}),
-		attempts: prometheus.NewCounterVec(counter("delivery_attempts_total", "Attempts to hand messages to providers, by what became of the delivery."),
+		attempts: prometheus.NewCounterVec(counter("delivery_attempts_total", "Attempts to hand messages to providers, and deliveries that failed without one, by what became of the delivery."),
 			[]string{"protocol", "state"}),
 		attemptDuration: prometheus.NewHistogramVec(histogram("delivery_attempt_duration_seconds", "How long providers took.", attemptBuckets), []string{"protocol"}),
 		handOff: prometheus.NewHistogram(histogram("delivery_handoff_delay_seconds", "How long deliveries existed before they were first handed to a provider.",
@@ -91,7 +91,9 @@ func (m *Metrics) Answered(method, route string, status int, took time.Duration)
 // Attempted counts an attempt.
 func (m *Metrics) Attempted(a delivery.Attempt) {
 	m.attempts.WithLabelValues(string(a.Protocol), string(a.Became)).Inc()
-	m.attemptDuration.WithLabelValues(string(a.Protocol)).Observe(a.Took.Seconds())
+	if !a.Untried {
+		m.attemptDuration.WithLabelValues(string(a.Protocol)).Observe(a.Took.Seconds())
+	}
 	if a.Waited > 0 {
 		m.handOff.Observe(a.Waited.Seconds())
 	}

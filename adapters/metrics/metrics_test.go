@@ -82,6 +82,7 @@ func shown(t *testing.T, s metrics.Sources) string {
 	m.Answered(http.MethodGet, "/api/o/:org/", http.StatusOK, 30*time.Millisecond)
 	m.Attempted(delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Sent, Took: 200 * time.Millisecond, Waited: 40 * time.Millisecond})
 	m.Attempted(delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Failed, Took: time.Second})
+	m.Attempted(delivery.Attempt{Protocol: channels.SMS, Became: deliveries.Failed, Untried: true})
 	m.Recorded([]deliveries.Outcome{{State: deliveries.Sent}, {State: deliveries.Sent}, {State: deliveries.Failed}}, 4)
 	m.Expanded(deliveries.Expansion{Deliveries: 9})
 	m.Expanded(deliveries.Expansion{Deliveries: 1, Completed: 3})
@@ -113,6 +114,7 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_http_requests_total{code="200",method="GET",route="/api/o/:org/"} 1`,
 		`tocsin_http_request_duration_seconds_bucket{method="GET",route="/api/o/:org/",le="0.05"} 1`,
 		`tocsin_delivery_attempts_total{protocol="EMAIL",state="failed"} 1`,
+		`tocsin_delivery_attempts_total{protocol="SMS",state="failed"} 1`,
 		`tocsin_delivery_attempt_duration_seconds_sum{protocol="EMAIL"} 1.2`,
 		`tocsin_delivery_handoff_delay_seconds_count 1`,
 		`tocsin_delivery_outcomes_total{state="sent"} 2`,
@@ -146,6 +148,7 @@ func TestMetricValues(t *testing.T) {
 	} {
 		assert.Contains(t, text, line+"\n")
 	}
+	assert.NotContains(t, text, `tocsin_delivery_attempt_duration_seconds_sum{protocol="SMS"}`, "no provider was asked")
 	assert.Contains(t, text, "go_goroutines")
 	assert.Contains(t, text, "process_resident_memory_bytes")
 }

@@ -100,6 +100,7 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job, fr
 // putOff finishes a delivery that is postponed, or has failed, because of its host.
 func (s *sender) putOff(held *claims, p postponement, now time.Time) {
 	out := p.outcome(now, s.worker.set.Retry.For)
+	s.meterUntried(out)
 	s.logFailed(events.Occurrence{}, p.job, deliveries.Message{}, out, deliveries.Unanswered("%s", p.reason))
 	held.finish(out, nil)
 }
@@ -132,6 +133,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	if err != nil {
 		failure := deliveries.Refused("the template cannot be rendered: %w", err)
 		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened(failure.Error())}
+		s.meterUntried(out)
 		s.logFailed(in.Occurrence, j, message, out, failure)
 		held.finish(out, &s.ref)
 		return noAttempt
@@ -229,6 +231,13 @@ func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) 
 		a.Waited = began.Sub(j.Created)
 	}
 	s.worker.set.Meter.Attempted(a)
+}
+
+// meterUntried reports a delivery that has failed without an attempt.
+func (s *sender) meterUntried(o deliveries.Outcome) {
+	if o.State == deliveries.Failed {
+		s.worker.set.Meter.Attempted(Attempt{Protocol: s.protocol, Became: o.State, Untried: true})
+	}
 }
 
 // target is the host that a delivery goes to; empty when all go to the channel's provider.

@@ -18,11 +18,12 @@ type Meter interface {
 	Expanded(e deliveries.Expansion)
 }
 
-// Attempt is an attempt to hand a message to a provider.
+// Attempt is an attempt to hand a message to a provider, or a delivery that failed without one.
 type Attempt struct {
 	Protocol channels.Protocol
 	Became   deliveries.State // the new state of the delivery: Sent, Retrying, Failed
 	Took     time.Duration    // until the provider answered
+	Untried  bool             // it failed before the provider had it: a broken template, or a host that is gone
 	// Waited is how long the delivery waited for its first attempt; 0: this was a later attempt.
 	Waited time.Duration
 }
