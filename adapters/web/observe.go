@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -35,6 +36,10 @@ func Caller(c echo.Context, kind, name string) { c.Set(callerKey, slog.String(ki
 
 // ErrUndelivered means that the client did not receive the whole response.
 var ErrUndelivered = errors.New("the client did not take the answer")
+
+// StatusHungUp is the status of a failed request whose client did not wait for the response, in the
+// log, the metrics and the traces; nginx uses it, too. It is never sent.
+const StatusHungUp = 499
 
 // ResponseObserver is called for every response: with the method, one of HTTP's or `other`, and the
 // route as the route table writes it, or `unknown`.
@@ -120,7 +125,7 @@ func end(c echo.Context, span ports.Span, aborted bool) {
 	if !span.Recorded() {
 		return
 	}
-	method, route, status := methodName(c.Request().Method), routeOf(c), c.Response().Status
+	method, route, status := methodName(c.Request().Method), routeOf(c), statusOf(c)
 	span.Name(method + " " + route)
 	span.Text("http.request.method", method)
 	span.Text("http.route", route)
@@ -135,6 +140,16 @@ func routeOf(c echo.Context) string {
 		return route
 	}
 	return "unknown"
+}
+
+// statusOf returns the status of a request for the log, the metrics and the traces: StatusHungUp if
+// it failed and the client is gone, which is usually the cause.
+func statusOf(c echo.Context) int {
+	status := c.Response().Status
+	if status >= http.StatusInternalServerError && errors.Is(c.Request().Context().Err(), context.Canceled) {
+		return StatusHungUp
+	}
+	return status
 }
 
 // RequestID returns the id of a request, as in its response and its log lines.
@@ -179,12 +194,13 @@ func (o Observer) logRequest(c echo.Context, duration time.Duration) {
 		level = slog.LevelDebug
 	}
 	method := methodName(c.Request().Method)
-	o.onResponse(method, route, c.Response().Status, duration)
+	status := statusOf(c)
+	o.onResponse(method, route, status, duration)
 	attributes := []slog.Attr{
 		slog.String("id", RequestID(c)),
 		slog.String("method", method),
 		slog.String("route", route),
-		slog.Int("status", c.Response().Status),
+		slog.Int("status", status),
 		slog.Duration("duration", duration),
 		slog.Int64("bytes", c.Response().Size),
 	}
