@@ -41,7 +41,7 @@ func TestDeployedMetricsExist(t *testing.T) {
 			for _, labels := range labelUse.FindAllStringSubmatch(text, -1) {
 				for label := range strings.SplitSeq(labels[1]+labels[2]+labels[3], ",") {
 					switch label = strings.TrimSpace(label); label {
-					case "instance", "mountpoint", "le": // of Prometheus, of node_exporter, of histograms
+					case "instance", "namespace", "mountpoint", "le": // of Prometheus, of its targets, of node_exporter, of histograms
 					default:
 						assert.Regexp(t, `[{,]`+label+`="`, shown, name)
 					}
