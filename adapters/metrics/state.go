@@ -29,7 +29,7 @@ const (
 	maxCounted = 100_000
 	// cacheLifetime is how long values from the database are cached.
 	cacheLifetime = 10 * time.Second
-	// queryTimeout is how long the database may take to return them.
+	// queryTimeout is how long the database may take to return all of them.
 	queryTimeout = 5 * time.Second
 )
 
@@ -266,34 +266,27 @@ func sumByPriority(all []statistics.Backlog) (sums []statistics.Class) {
 func (s *state) stored() storedValues {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.Clock.Now(); s.cachedAt.IsZero() || now.Sub(s.cachedAt) >= cacheLifetime {
-		ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
-		defer cancel()
-		k := storedValues{}
-		if k.size, k.err = s.Size(ctx); k.err == nil {
-			k.state, k.err = s.Installation(ctx)
-		}
-		if k.err == nil {
-			k.writeErr = s.tryWrite()
-			k.queue, k.queueErr = s.count()
-		}
-		s.cachedAt, s.cached = now, k
+	if s.cachedAt.IsZero() || s.Clock.Now().Sub(s.cachedAt) >= cacheLifetime {
+		s.cached = s.query()
+		s.cachedAt = s.Clock.Now()
 	}
 	return s.cached
 }
 
-// tryWrite returns nil if the database takes writes. It has its own timeout, queryTimeout.
-func (s *state) tryWrite() error {
+// query asks the database for all values at once: by default Prometheus waits 10 s for the metrics,
+// also when nothing is answered.
+func (s *state) query() (k storedValues) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
-	return s.Writable(ctx)
-}
-
-// count returns the waiting work. It has its own timeout, queryTimeout.
-func (s *state) count() (statistics.Queue, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
-	defer cancel()
-	return s.Queue(ctx, maxCounted)
+	var sizeErr, stateErr error
+	var asked sync.WaitGroup
+	asked.Go(func() { k.size, sizeErr = s.Size(ctx) })
+	asked.Go(func() { k.state, stateErr = s.Installation(ctx) })
+	asked.Go(func() { k.writeErr = s.Writable(ctx) })
+	asked.Go(func() { k.queue, k.queueErr = s.Queue(ctx, maxCounted) })
+	asked.Wait()
+	k.err = cmp.Or(sizeErr, stateErr)
+	return k
 }
 
 // loop is the state of all loops with one name.
