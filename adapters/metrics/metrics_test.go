@@ -49,10 +49,10 @@ func sources(backlogs, paused int) metrics.Sources {
 		Providers: func() map[channels.ID]time.Time {
 			return map[channels.ID]time.Time{3: noon.Add(time.Hour)}
 		},
-		Paused: func() map[channels.ID]time.Time {
-			all := map[channels.ID]time.Time{}
+		Paused: func() map[channels.ID]delivery.Pause {
+			all := map[channels.ID]delivery.Pause{}
 			for i := range paused {
-				all[channels.ID(i+1)] = noon.Add(time.Minute)
+				all[channels.ID(i+1)] = delivery.Pause{Until: noon.Add(time.Minute), Reason: delivery.Requested}
 			}
 			return all
 		},
@@ -135,7 +135,7 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_clock_skew_seconds -1.5`,
 		`tocsin_trace_spans_exported_total 7`, `tocsin_trace_spans_dropped_total 3`,
 		`tocsin_certificate_expires_timestamp_seconds 1.7673588e+09`,
-		`tocsin_channel_paused_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
+		`tocsin_channel_paused_until_timestamp_seconds{channel="1",reason="requested"} 1.76735526e+09`,
 		`tocsin_channel_certificate_expires_timestamp_seconds{channel="3"} 1.7673588e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_writable 1`,

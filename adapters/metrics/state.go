@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
@@ -58,7 +59,7 @@ type Sources struct {
 	Batches      func() []Batches
 	Imports      func() (running, rows int64) // rows since the start
 	Unstored     func() int                   // messages without a recorded outcome
-	Paused       func() map[channels.ID]time.Time
+	Paused       func() map[channels.ID]delivery.Pause
 	Skew         func() time.Duration
 	Spans        func() (exported, dropped int64)
 	Queue        func(ctx context.Context, most int) (statistics.Queue, error)
@@ -128,7 +129,7 @@ func newState(s Sources) *state {
 		calls: desc("batched_calls_total", "Calls that were served by them.", "of"),
 
 		unstored: desc("deliveries_unrecorded", "Messages whose attempt has begun and whose outcome is not stored yet."),
-		paused:   desc("channel_paused_until_timestamp_seconds", "Until when a channel is paused because its provider is unreachable. A channel that works has no value.", "channel"),
+		paused:   desc("channel_paused_until_timestamp_seconds", "Until when a channel is paused, because its provider is unreachable or has requested it. A channel that works has no value.", "channel", "reason"),
 		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
 
 		exported: desc("trace_spans_exported_total", "Spans of traces that the collector took."),
@@ -191,19 +192,21 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	if ends := s.Certificate(); !ends.IsZero() {
 		gauge(s.certificate, seconds(ends))
 	}
-	for id, until := range earliest(s.Paused()) {
-		gauge(s.paused, seconds(until), id)
+	for id, p := range earliest(s.Paused(), func(p delivery.Pause) time.Time { return p.Until }) {
+		gauge(s.paused, seconds(p.Until), id, string(p.Reason))
 	}
-	for id, ends := range earliest(s.Providers()) {
+	for id, ends := range earliest(s.Providers(), func(ends time.Time) time.Time { return ends }) {
 		gauge(s.provider, seconds(ends), id)
 	}
 	s.collectStored(gauge)
 }
 
 // earliest yields the MaxChannels channels with the earliest times.
-func earliest(of map[channels.ID]time.Time) iter.Seq2[string, time.Time] {
-	ids := slices.SortedFunc(maps.Keys(of), func(a, b channels.ID) int { return cmp.Or(of[a].Compare(of[b]), cmp.Compare(a, b)) })
-	return func(yield func(string, time.Time) bool) {
+func earliest[V any](of map[channels.ID]V, at func(V) time.Time) iter.Seq2[string, V] {
+	ids := slices.SortedFunc(maps.Keys(of), func(a, b channels.ID) int {
+		return cmp.Or(at(of[a]).Compare(at(of[b])), cmp.Compare(a, b))
+	})
+	return func(yield func(string, V) bool) {
 		for _, id := range ids[:min(len(ids), MaxChannels)] {
 			if !yield(strconv.FormatInt(int64(id), 10), of[id]) {
 				return

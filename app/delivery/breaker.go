@@ -30,6 +30,14 @@ func (b *breaker) open(now time.Time) time.Time {
 	return time.Time{}
 }
 
+// reason is why the breaker is open, or was before a trial.
+func (b *breaker) reason() PauseReason {
+	if b.forAll {
+		return Requested
+	}
+	return Unreachable
+}
+
 // onTrial reports whether the breaker was open, so that the next attempt shows whether the channel
 // works again.
 func (b *breaker) onTrial() bool { return b.pause > 0 }

@@ -35,17 +35,31 @@ func (unmetered) Attempted(Attempt)                  {}
 func (unmetered) Recorded([]deliveries.Outcome, int) {}
 func (unmetered) Expanded(deliveries.Expansion)      {}
 
-// PausedChannels returns the channels that are paused because their provider is down, and until
-// when.
-func (w *Worker) PausedChannels() map[channels.ID]time.Time {
+// Pause is a pause of a channel because of its provider.
+type Pause struct {
+	Until  time.Time
+	Reason PauseReason
+}
+
+// PauseReason is why a channel is paused because of its provider.
+type PauseReason string
+
+// Reasons of pauses.
+const (
+	Unreachable PauseReason = "unreachable" // attempts keep failing
+	Requested   PauseReason = "requested"   // the provider asked for the pause
+)
+
+// PausedChannels returns the channels that are paused because of their provider.
+func (w *Worker) PausedChannels() map[channels.ID]Pause {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
-	all := map[channels.ID]time.Time{}
+	all := map[channels.ID]Pause{}
 	for id, s := range w.senders {
 		s.mu.Lock()
 		if until := s.breaker.open(now); !until.IsZero() {
-			all[id] = until
+			all[id] = Pause{until, s.breaker.reason()}
 		}
 		s.mu.Unlock()
 	}

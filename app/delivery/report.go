@@ -79,12 +79,16 @@ func (s *sender) logSuppressed() {
 	}
 }
 
-// logPause logs that a channel is paused, or works again. before is the breaker before the
-// latest attempt. The caller holds the lock.
+// logPause logs that a channel is paused, that the reason has changed, or that it works again.
+// before is the breaker before the latest attempt. The caller holds the lock.
 func (s *sender) logPause(before breaker) {
 	switch now := s.breaker; {
-	case !before.onTrial() && now.onTrial():
-		s.worker.log.Warn("a channel is paused, because its provider is unreachable", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
+	case now.onTrial() && (!before.onTrial() || before.reason() != now.reason()):
+		text := "a channel is paused, because its provider is unreachable"
+		if now.reason() == Requested {
+			text = "a channel is paused, because its provider asked for it"
+		}
+		s.worker.log.Warn(text, "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"failures", now.failures, "until", now.until.UTC(), "error", s.failure)
 	case before.onTrial() && !now.onTrial():
 		s.worker.log.Info("a channel works again", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "failing_since", before.since.UTC())

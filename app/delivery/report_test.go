@@ -147,7 +147,7 @@ func TestRestLogged(t *testing.T) {
 		}}
 		_, log := logged(t, newFakeQueue(30, nil), d, settings(), func(w *delivery.Worker) {
 			let(3 * time.Minute)
-			assert.Contains(t, w.PausedChannels(), channels.ID(1))
+			assert.Equal(t, delivery.Unreachable, w.PausedChannels()[1].Reason)
 			away.Store(false)
 			let(3 * time.Minute)
 			assert.Empty(t, w.PausedChannels())
@@ -157,6 +157,37 @@ func TestRestLogged(t *testing.T) {
 		assert.EqualValues(t, 1, pauses[0]["channel"])
 		assert.Equal(t, "connection refused for ***", pauses[0]["error"])
 		assert.Len(t, lines(log, "a channel works again"), 1)
+	})
+}
+
+// TestRequestedPauseLogged checks that a pause which the provider asks for is not taken for an
+// outage, also when one follows the other.
+func TestRequestedPauseLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if away.Load() {
+				return deliveries.Unreachable("connection refused")
+			}
+			return withRetryAfter(deliveries.Unreachable("answered 429"), 10*time.Minute)
+		}}
+		_, log := logged(t, newFakeQueue(30, nil), d, settings(), func(w *delivery.Worker) {
+			let(25 * time.Minute)
+			assert.Equal(t, delivery.Requested, w.PausedChannels()[1].Reason)
+			assert.Equal(t, time.Now().Add(5*time.Minute).Truncate(time.Minute), w.PausedChannels()[1].Until.Truncate(time.Minute))
+			away.Store(true)
+			let(10*time.Minute + time.Second)
+			assert.Equal(t, delivery.Unreachable, w.PausedChannels()[1].Reason)
+		})
+		var said []any
+		for _, l := range log {
+			if l["until"] != nil {
+				said = append(said, l["msg"], l["error"])
+			}
+		}
+		assert.Equal(t, []any{"a channel is paused, because its provider asked for it", "answered 429",
+			"a channel is paused, because its provider is unreachable", "connection refused"}, said, "each pause of a kind once")
 	})
 }
 
