@@ -128,8 +128,10 @@ func (s *server) serve(ctx context.Context) error {
 	if useErr := s.auth.RecordUse(grace); useErr != nil {
 		s.log.Warn("the last use of keys was not recorded", "error", useErr)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		_ = web.Close() // Requests that did not finish in time are cut off; the error says so.
+	if errors.Is(err, context.DeadlineExceeded) { // The limit was set for this, and the program ends as it should.
+		s.log.Warn("requests were cut off after shutdown_timeout", "after", s.config.ShutdownTimeout)
+		_ = web.Close()
+		return nil
 	}
 	return err
 }

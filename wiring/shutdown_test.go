@@ -1,12 +1,14 @@
 package wiring_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -151,4 +153,33 @@ func TestLameDuck(t *testing.T) {
 	stopping.Wait()
 	assert.Zero(t, status)
 	assert.GreaterOrEqual(t, took, 2*time.Second)
+}
+
+// TestRequestCutOffAtTheEnd checks that a request which does not end within shutdown_timeout is
+// reported, and is no failure of the program.
+func TestRequestCutOffAtTheEnd(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_TIMEOUT=100ms")
+	listens, found := listening()
+	var problems []any
+	stop := i.started(t, func(l map[string]any) {
+		listens(l)
+		if l["level"] == "WARN" || l["level"] == "ERROR" {
+			problems = append(problems, l["msg"])
+		}
+	}, "serve")
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", <-found)
+	require.NoError(t, err)
+	defer func() { _ = connection.Close() }() // Nothing of it is needed any more.
+	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(connection, "POST /console/sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
+		"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+	require.NoError(t, err)
+	line, err := bufio.NewReader(connection).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "100 Continue", "the request has begun")
+	status, _ := stop()
+	assert.Zero(t, status)
+	assert.Contains(t, problems, "requests were cut off after shutdown_timeout")
 }
