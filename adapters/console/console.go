@@ -25,6 +25,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/importer"
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -108,6 +109,7 @@ const (
 type Console struct {
 	use             UseCases
 	observer        web.Observer
+	outages         *pace.Sampler // of the requests that are logged because they could not be served
 	clock           ports.Clock
 	options         Options
 	root            string // the path of the base URL, without a slash at its end
@@ -149,7 +151,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	}
 	transport := web.NewTransport(o.BaseURL, o.TrustedProxies)
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log, transport, o.OnResponse).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, transport: transport,
+		use: use, observer: web.NewObserver(clock, log, transport, o.OnResponse).Traced(o.Tracer), outages: pace.NewSampler(web.MaxUnavailable), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, transport: transport,
 		cursors: sealed, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:          http.NewCrossOriginProtection(),
 		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),

@@ -51,11 +51,11 @@ func (c *Console) describe(e echo.Context, err error) (status int, title words.P
 		return web.Status(fault.TooLarge), words.Of("That is too much"), words.Of("The form is too large for the console.")
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		if known.Kind() == fault.Unavailable {
-			c.observer.LogFailure(e, slog.LevelWarn, err)
+			c.observer.LogUnavailable(e, c.outages, err)
 		}
 		return web.Status(known.Kind()), titleOf(known.Kind()), messageOf(known.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		c.observer.LogFailure(e, slog.LevelWarn, err)
+		c.observer.LogUnavailable(e, c.outages, err)
 		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), words.Of("The service took too long to answer.")
 	}
 	c.observer.LogFailure(e, slog.LevelError, err)

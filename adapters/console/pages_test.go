@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -225,4 +226,19 @@ func TestUnavailableStore(t *testing.T) {
 	assert.Contains(t, got.text(), "Request "+got.Header.Get("X-Request-ID"))
 	assert.NotContains(t, got.body, "context deadline")
 	assert.Contains(t, f.log.String(), "context deadline")
+}
+
+// TestOutageIsLoggedSparsely checks that an outage, which fails every page, does not flood the log.
+func TestOutageIsLoggedSparsely(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *console.Options) { o.CallTimeout = 1 })
+	b := f.nobody()
+	b.cookies[sessionCookie] = strings.Repeat("ab", 32)
+	for range 20 {
+		b.get("/console/").is(t, http.StatusServiceUnavailable)
+	}
+	assert.Equal(t, 2, strings.Count(f.log.String(), `level=WARN msg="request failed"`))
+	f.clock.Advance(time.Minute)
+	b.get("/console/").is(t, http.StatusServiceUnavailable)
+	assert.Contains(t, f.log.String(), "others_not_logged=18")
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -104,6 +105,8 @@ type API struct {
 	readable   map[string]Route // the GET routes by path
 	health     *health.Health
 	observer   web.Observer
+	outages    *pace.Sampler // of the calls that are logged because they could not be served
+	unready    unready
 	clock      ports.Clock
 	options    Options
 	docs       *docPages
@@ -134,6 +137,7 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	a := &API{
 		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewTransport(o.BaseURL, o.TrustedProxies), o.OnResponse).Traced(o.Tracer, healthPath, readyPath), options: o, docs: doc, errors: errorPages, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock), readable: readableRoutes(routes()), bodyMemory: newMemoryBudget(o.BodyLimit),
+		outages: pace.NewSampler(web.MaxUnavailable), unready: unready{some: pace.NewSampler(web.MaxUnavailable)},
 	}
 	if o.QueueTimeout > 0 {
 		a.gate = admission.New(clock, maxConcurrentCalls, o.QueueTimeout)

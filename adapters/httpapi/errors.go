@@ -103,15 +103,29 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 			detail, fields = invalid(known)
 		}
 		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // Overload would flood the log.
-			a.observer.LogFailure(c, slog.LevelWarn, err)
+			a.logUnavailable(c, err)
 		}
 		return web.Status(known.Kind()), detail, fields
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		a.observer.LogFailure(c, slog.LevelWarn, err)
+		a.observer.LogUnavailable(c, a.outages, err)
 		return web.Status(fault.Unavailable), "the service took too long to answer", nil
 	}
 	a.observer.LogFailure(c, slog.LevelError, err)
 	return web.Status(fault.Internal), "the service failed; its log has more under this request id", nil
+}
+
+// logUnavailable logs why a call cannot be served for now, and why the instance is not ready if that
+// has changed: probes come every few seconds.
+func (a *API) logUnavailable(c echo.Context, err error) {
+	if !errors.Is(err, errNotReady) {
+		a.observer.LogUnavailable(c, a.outages, err)
+		return
+	}
+	level := slog.LevelDebug
+	if c.Request().Context().Err() == nil && a.unready.changed(err.Error(), a.clock.Now()) {
+		level = slog.LevelWarn
+	}
+	a.observer.LogFailure(c, level, err)
 }
 
 // maxDetail is the maximum number of messages in `detail`; `errors` has all.

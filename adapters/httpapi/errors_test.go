@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -94,6 +96,77 @@ func TestTimeoutIs503(t *testing.T) {
 		require.Len(t, f.log.lines(t, "request failed"), 1)
 		assert.Equal(t, "WARN", f.log.lines(t, "request failed")[0]["level"])
 	}
+}
+
+// TestOutageIsLoggedSparsely checks that an outage, which fails every call, does not flood the log
+// and the recent problems, and that calls refused for maintenance do not either.
+func TestOutageIsLoggedSparsely(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	warnings := func() (found []map[string]any) {
+		for _, l := range f.log.lines(t, "request failed") {
+			if l["level"] == "WARN" {
+				found = append(found, l)
+			}
+		}
+		return found
+	}
+	fails := func(times int, err error) {
+		f.store.err = err
+		for range times {
+			require.Equal(t, http.StatusServiceUnavailable, f.do(request{path: "/api/o/acme/u/anna/"}).Code)
+		}
+	}
+	fails(100, fmt.Errorf("writing: %w", installation.ErrReadOnly.With("back at noon")))
+	assert.Empty(t, warnings())
+	assert.Len(t, f.log.lines(t, "request failed"), 100, "at debug")
+	fails(50, ports.ErrUnavailable)
+	fails(50, context.DeadlineExceeded)
+	require.Len(t, warnings(), 2)
+	assert.NotContains(t, warnings()[1], "others_not_logged")
+	f.clock.Advance(time.Minute)
+	fails(1, ports.ErrUnavailable)
+	require.Len(t, warnings(), 3)
+	assert.EqualValues(t, 98, warnings()[2]["others_not_logged"])
+	f.store.err = errors.New("a mistake of ours")
+	for range 5 {
+		f.do(request{path: "/api/o/acme/u/anna/"})
+	}
+	errs := 0
+	for _, l := range f.log.lines(t, "request failed") {
+		if l["level"] == "ERROR" {
+			errs++
+		}
+	}
+	assert.Equal(t, 5, errs, "each has an id that somebody may ask about")
+}
+
+// TestReadinessIsLoggedWhenItChanges checks that probes, which come every few seconds, do not flood
+// the log.
+func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	probe := func(err error) {
+		f.ready = err
+		for range 20 {
+			f.do(request{path: "/readyz", key: "-"})
+			f.clock.Advance(10 * time.Second)
+		}
+	}
+	refused := errors.New("connection refused")
+	for _, err := range []error{refused, ports.ErrFull, nil, ports.ErrFull} {
+		probe(err)
+	}
+	var said []string
+	for _, l := range f.log.lines(t, "request failed") {
+		if l["level"] == "WARN" {
+			said = append(said, fmt.Sprint(l["error"]))
+		}
+	}
+	require.Len(t, said, 3)
+	assert.Contains(t, said[0], "connection refused")
+	assert.Contains(t, said[1], ports.ErrFull.Error())
+	assert.Contains(t, said[2], ports.ErrFull.Error(), "it was ready in between")
 }
 
 func TestManyErrors(t *testing.T) {

@@ -3,8 +3,11 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
@@ -62,7 +65,36 @@ func (a *API) readiness(c call) error {
 		c.Set(checksKey, checks)
 		return because(errNotReady, err)
 	}
+	a.unready.reset()
 	return c.answer(http.StatusOK, status{Status: "ok", Checks: checks})
+}
+
+// unready remembers why the instance was not ready when that was logged last.
+type unready struct {
+	mu     sync.Mutex
+	reason string
+	some   *pace.Sampler // for reasons that differ each time
+}
+
+// changed reports whether the reason should be logged.
+func (u *unready) changed(reason string, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if reason == u.reason {
+		return false
+	}
+	if pass, _ := u.some.Pass(now); !pass {
+		return false // A later probe logs it.
+	}
+	u.reason = reason
+	return true
+}
+
+// reset forgets the reason, because the instance is ready.
+func (u *unready) reset() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.reason = ""
 }
 
 func checksOf(report []health.Check) []check {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -157,11 +158,42 @@ func RequestID(c echo.Context) string { return c.Response().Header().Get(echo.He
 
 // LogFailure logs an error that the response does not show. If the client has disconnected, it logs
 // at level debug.
-func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
+func (o Observer) LogFailure(c echo.Context, level slog.Level, err error, more ...slog.Attr) {
 	if c.Request().Context().Err() != nil {
 		level = slog.LevelDebug
 	}
-	o.log.LogAttrs(c.Request().Context(), level, "request failed", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
+	o.log.LogAttrs(c.Request().Context(), level, "request failed",
+		append([]slog.Attr{slog.String("id", RequestID(c)), slog.String("error", err.Error())}, more...)...)
+}
+
+// Sampler lets some of many events pass. It is safe for concurrent use.
+type Sampler interface {
+	// Pass reports whether an event may pass, and how many were held back since the last one that
+	// did.
+	Pass(now time.Time) (pass bool, held int)
+}
+
+// MaxUnavailable is how many requests a minute LogUnavailable should log as warnings: few enough
+// that an outage leaves room for other problems.
+const MaxUnavailable = 2
+
+// LogUnavailable logs why a request cannot be served for now. In an outage all fail: what some lets
+// pass is a warning, and the others are logged at level debug, like requests that change something
+// during maintenance.
+func (o Observer) LogUnavailable(c echo.Context, some Sampler, err error) {
+	if c.Request().Context().Err() != nil || errors.Is(err, installation.ErrReadOnly) {
+		o.LogFailure(c, slog.LevelDebug, err)
+		return
+	}
+	pass, held := some.Pass(o.clock.Now())
+	switch {
+	case !pass:
+		o.LogFailure(c, slog.LevelDebug, err)
+	case held > 0:
+		o.LogFailure(c, slog.LevelWarn, err, slog.Int("others_not_logged", held))
+	default:
+		o.LogFailure(c, slog.LevelWarn, err)
+	}
 }
 
 // LogRefusal logs that a client was refused, with its address, for fail2ban and similar tools

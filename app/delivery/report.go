@@ -2,39 +2,14 @@ package delivery
 
 import (
 	"errors"
-	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// At most failuresLogged failed deliveries of a channel are logged in each failuresWindow. The
-// others are counted.
-const (
-	failuresLogged = 10
-	failuresWindow = time.Minute
-)
-
-// sampler lets the first few events pass in each window of time.
-type sampler struct {
-	begun      time.Time
-	passed     int
-	suppressed int
-}
-
-// pass reports whether the event may pass, and how many were held back since the last one that did.
-func (s *sampler) pass(now time.Time) (pass bool, held int) {
-	if now.Sub(s.begun) >= failuresWindow {
-		s.begun, s.passed = now, 0
-	}
-	if s.passed >= failuresLogged {
-		s.suppressed++
-		return false, 0
-	}
-	s.passed++
-	held, s.suppressed = s.suppressed, 0
-	return true, held
-}
+// At most failuresLogged failed deliveries of a channel are logged in a minute, and so many of its
+// hosts. The others are counted.
+const failuresLogged = 10
 
 // logFailed logs a delivery that has failed for good, unless there are many. The log contains no
 // addresses: they are masked before the text is shortened, because a part of an address is not.
@@ -44,7 +19,7 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	}
 	s.logging.Lock()
 	defer s.logging.Unlock()
-	pass, held := s.failures.pass(s.worker.clock.Now())
+	pass, held := s.failures.Pass(s.worker.clock.Now())
 	if !pass {
 		return
 	}
@@ -73,9 +48,9 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 func (s *sender) logSuppressed() {
 	s.logging.Lock()
 	defer s.logging.Unlock()
-	if s.failures.suppressed > 0 {
+	if held := s.failures.Held(); held > 0 {
 		s.worker.log.Warn("further deliveries of a channel have failed", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
-			"count", s.failures.suppressed)
+			"count", held)
 	}
 }
 
@@ -101,9 +76,7 @@ func (s *sender) logHost(host string, a targetResult, e attemptEnd) {
 	if e.before.onTrial() == e.after.onTrial() {
 		return
 	}
-	s.mu.Lock()
-	pass, held := s.hosts.pass(s.worker.clock.Now())
-	s.mu.Unlock()
+	pass, held := s.hosts.Pass(s.worker.clock.Now())
 	if !pass {
 		return
 	}

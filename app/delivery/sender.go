@@ -69,17 +69,18 @@ type sender struct {
 	retryAfter time.Time // the provider asked for a pause until then, on any instance
 	usedUp     time.Time // nothing is left of the channel's quota until then
 	failure    string    // the latest failure of the channel, without the recipient's address
-	hosts      sampler   // of the hosts of recipients that are logged
 
-	logging  sync.Mutex // held while a failure is logged, so that the lines are in order
-	failures sampler    // of the failures that are logged
+	logging  sync.Mutex    // held while a failure is logged, so that the lines are in order
+	failures *pace.Sampler // of the failures that are logged
+	hosts    *pace.Sampler // of the hosts of recipients that are logged
 
 	health health
 }
 
 func newSender(w *Worker, at channelRef) *sender {
 	return &sender{worker: w, ref: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue, w.occurrences), capacities: channels.Capacities{},
-		targets: newTargets(1), share: share{changed: make(chan struct{}, 1)}}
+		targets: newTargets(1), share: share{changed: make(chan struct{}, 1)},
+		failures: pace.NewSampler(failuresLogged), hosts: pace.NewSampler(failuresLogged)}
 }
 
 func (s *sender) run(ctx context.Context) {
