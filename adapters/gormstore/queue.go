@@ -61,18 +61,19 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 	turns := q.store.turns
 	turn := turns.nextExpansion(limit)
 	for {
+		turn.found = foundExpansion{}
 		err = q.workAsync(ctx, func(t tx) error {
 			done, err = q.expandNext(ctx, t, &turn)
 			return err
 		})
-		if err == nil && turn.unresolved != nil {
-			if err = q.resolveNames(ctx, *turn.unresolved); err == nil {
+		if err == nil && turn.found.unresolved != nil {
+			if err = q.resolveNames(ctx, *turn.found.unresolved); err == nil {
 				continue
 			}
 		}
 		switch {
 		case err == nil:
-			turns.expanded(turn.in, done.Organization)
+			turns.expanded(turn.found)
 			if done.Completed > 0 {
 				q.store.names.remove(done.Occurrence)
 			}

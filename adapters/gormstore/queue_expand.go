@@ -58,12 +58,12 @@ type expansionStep struct {
 // next organization in it, the one that has waited longest. On Postgres each worker gets another
 // occurrence. If the names in its options have not been resolved, expandNext writes nothing.
 func (q queue) expandNext(ctx context.Context, t tx, turn *expansionTurn) (done deliveries.Expansion, err error) {
-	turn.first, turn.set, turn.unresolved = occurrenceRow{}, 0, nil
+	turn.found = foundExpansion{}
 	row, err := t.lockNextOccurrence(ctx, *turn)
 	if err != nil {
 		return done, err
 	}
-	turn.first, turn.in = row, deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}
+	turn.found.first = row
 	o, err := row.occurrence()
 	if err != nil {
 		return done, err
@@ -79,7 +79,7 @@ func (q queue) expandNext(ctx context.Context, t tx, turn *expansionTurn) (done 
 	if e.limited {
 		var known bool
 		if e.named, known = q.store.names.of(o.ID); !known {
-			turn.unresolved = &o
+			turn.found.unresolved = &o
 			return done, nil
 		}
 		o.Options.LimitTo = nil // named stands for them.

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -10,8 +9,13 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// expansionRetry is for how long others are expanded before an occurrence whose expansion failed.
-const expansionRetry = 10 * time.Second
+// After its expansion has failed, an occurrence is expanded after all others for expansionRetry,
+// which doubles with each failure up to expansionRetryMax.
+const (
+	expansionRetry    = 10 * time.Second
+	expansionRetryMax = 10 * time.Minute
+	maxPostponed      = 1_000
+)
 
 // expansionTurn is whose turn it is to be expanded, and what was found.
 type expansionTurn struct {
@@ -20,18 +24,29 @@ type expansionTurn struct {
 	postponed []events.OccurrenceID
 	alone     map[events.ID]bool // events whose occurrences are expanded one by one
 	limit     int                // of recipients
+	found     foundExpansion
+}
 
-	in         deliveries.ExpansionQueue
-	first      occurrenceRow      // id 0: none was found
+// foundExpansion is what a unit of work found to be expanded.
+type foundExpansion struct {
+	first      occurrenceRow      // id 0: nothing
 	set        int                // how many small occurrences are expanded together
 	unresolved *events.Occurrence // its names have to be resolved first
 }
 
 // expansionFailures records whose expansion failed, so that it stops nobody else's. A set may fail
-// because of any of its occurrences: those of its event are then expanded one by one for a time.
+// because of any of its occurrences: those of its event are then expanded one by one, until that
+// one is found.
 type expansionFailures struct {
-	occurrences map[events.OccurrenceID]time.Time // until when others go first
-	events      map[events.ID]time.Time
+	occurrences map[events.OccurrenceID]postponement
+	events      map[events.ID]time.Time // until when
+}
+
+// postponement is until when others go first. It is forgotten when it has been over for as long as
+// it lasted.
+type postponement struct {
+	until time.Time
+	lasts time.Duration
 }
 
 // nextExpansion returns whose turn it is.
@@ -39,32 +54,54 @@ func (t *turns) nextExpansion(limit int) expansionTurn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f, now := t.failures, t.clock.Now()
-	maps.DeleteFunc(f.occurrences, func(_ events.OccurrenceID, until time.Time) bool { return !now.Before(until) })
+	maps.DeleteFunc(f.occurrences, func(_ events.OccurrenceID, p postponement) bool { return now.Sub(p.until) >= p.lasts })
 	maps.DeleteFunc(f.events, func(_ events.ID, until time.Time) bool { return !now.Before(until) })
-	turn := expansionTurn{queues: deliveries.ExpansionQueues(t.expansions), after: maps.Clone(t.organizations), limit: limit,
-		postponed: slices.Collect(maps.Keys(f.occurrences)), alone: map[events.ID]bool{}}
+	turn := expansionTurn{queues: deliveries.ExpansionQueues(t.expansions), after: maps.Clone(t.organizations), limit: limit, alone: map[events.ID]bool{}}
+	for o, p := range f.occurrences {
+		if now.Before(p.until) {
+			turn.postponed = append(turn.postponed, o)
+		}
+	}
 	for e := range f.events {
 		turn.alone[e] = true
 	}
 	return turn
 }
 
+// expanded records an expansion: the next turn is another one's.
+func (t *turns) expanded(found foundExpansion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.failures.occurrences, found.first.ID)
+	t.advance(found.first)
+}
+
+// advance moves the turn on. t.mu is locked.
+func (t *turns) advance(o occurrenceRow) {
+	t.expansions++
+	t.organizations[deliveries.ExpansionQueue{Large: o.Large, Priority: o.Priority}] = o.OrganizationID
+}
+
 // failed records that an expansion failed: the next turn is another one's. It reports whether the
 // occurrence is to be expanded once more at once, without the others of its set.
 func (t *turns) failed(turn *expansionTurn) (again bool) {
-	if turn.first.ID == 0 {
+	o := turn.found.first
+	if o.ID == 0 {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	until := t.clock.Now().Add(expansionRetry)
-	if turn.set > 1 {
-		t.failures.events[turn.first.EventID] = until
-		turn.alone[turn.first.EventID] = true
+	now, f := t.clock.Now(), t.failures
+	if turn.found.set > 1 {
+		f.events[o.EventID] = now.Add(expansionRetry)
+		turn.alone[o.EventID] = true
 		return true
 	}
-	t.failures.occurrences[turn.first.ID] = until
-	t.expansions++
-	t.organizations[turn.in] = turn.first.OrganizationID
+	delete(f.events, o.EventID)
+	if p, known := f.occurrences[o.ID]; known || len(f.occurrences) < maxPostponed {
+		lasts := min(max(2*p.lasts, expansionRetry), expansionRetryMax)
+		f.occurrences[o.ID] = postponement{now.Add(lasts), lasts}
+	}
+	t.advance(o)
 	return false
 }

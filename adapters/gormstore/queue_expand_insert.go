@@ -20,8 +20,8 @@ type insertion struct {
 
 // insertionOf returns an insertion. If there are pools (@providers), drawCondition chooses the
 // member of the pool. Own selects the next turn of the occurrence on a channel, or NULL if nothing
-// of it waits there. On each channel, the deliveries of an occurrence have consecutive turns, in
-// this order.
+// of it waits there. On each channel, the deliveries of an occurrence that are to be sent have
+// consecutive turns, in this order; those skipped have none.
 func insertionOf(pooled bool, occurrence, own, order string) insertion {
 	channel, more, through := "judged.channel_id", "", "SELECT DISTINCT channel_id FROM ways"
 	in := insertion{columns: deliveryColumns}
@@ -32,7 +32,7 @@ func insertionOf(pooled bool, occurrence, own, order string) insertion {
 			CASE WHEN v.provider <> judged.channel_id THEN judged.channel_id END, COALESCE(v.because, 0)`
 		in.joins = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawCondition("judged.assignment_id", occurrence)
 	}
-	in.values = deliveryValues(channel, "ROW_NUMBER() OVER (PARTITION BY "+occurrence+", "+channel+" ORDER BY "+order+") - 1") + more
+	in.values = deliveryValues(channel, "ROW_NUMBER() OVER (PARTITION BY "+occurrence+", "+channel+", reason = '' ORDER BY "+order+") - 1") + more
 	in.fronts = nextTurns(through, own)
 	return in
 }
@@ -58,9 +58,10 @@ func nextTurns(through, own string) string {
 		FROM (` + through + `) AS through)`
 }
 
-// ownTurn selects the turn after the last delivery of an occurrence on a channel (@last ). It is
-// NULL if that does not wait any more: then none of the occurrence waits there.
-const ownTurn = `(SELECT d.turn + 1 FROM deliveries d WHERE d.id = (SELECT l.id FROM (@last ) AS l WHERE l.channel = through.channel_id)
+// ownTurn selects the turn after the last delivery of an occurrence on a channel, among its last
+// ones (@last ), of which a pool may have moved some here. It is NULL if none of them waits there any
+// more: then nothing of the occurrence does.
+const ownTurn = `(SELECT MAX(d.turn) + 1 FROM deliveries d WHERE d.id IN (SELECT l.id FROM (@last ) AS l)
 			AND d.occurrence_id = @occurrence AND d.channel_id = through.channel_id AND d.turn IS NOT NULL), `
 
 // skipDuplicates skips addresses that already have a chosen delivery.

@@ -63,7 +63,7 @@ func (t tx) fewRecipients(ctx context.Context, row occurrenceRow, o events.Occur
 // deliveries as one expansion after the other. The set has occurrences that name recipients, or
 // occurrences that name none.
 func (t tx) expandSet(ctx context.Context, turn *expansionTurn, o events.Occurrence, recipients int) (deliveries.Expansion, error) {
-	c, first := candidatesOf(t.dialect, o), turn.first
+	c, first := candidatesOf(t.dialect, o), turn.found.first
 	rows, wanted, err := t.lockSmall(ctx, turn, recipients, min(turn.limit, deliveries.SmallNames))
 	if err != nil {
 		return deliveries.Expansion{}, err
@@ -100,7 +100,7 @@ func (t tx) expandSet(ctx context.Context, turn *expansionTurn, o events.Occurre
 // recipients that they name. The first one is locked already, and is always among them. If it names
 // none, each has so many recipients. lockSmall locks no more than fit.
 func (t tx) lockSmall(ctx context.Context, turn *expansionTurn, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
-	first := turn.first
+	first := turn.found.first
 	named, fit := first.LimitTo != noNames, setSize
 	switch {
 	case turn.alone[first.EventID]:
@@ -128,7 +128,7 @@ func (t tx) lockSmall(ctx context.Context, turn *expansionTurn, recipients, limi
 		return nil, nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(r smallRow) bool { return r.Begun || r.ID != first.ID && slices.Contains(turn.postponed, r.ID) })
-	turn.set = len(rows)
+	turn.found.set = len(rows)
 	for _, r := range rows {
 		o, err := r.occurrence()
 		if err != nil {

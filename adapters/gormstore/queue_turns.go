@@ -68,7 +68,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 
 func newTurns(clock ports.Clock) *turns {
 	return &turns{clock: clock, turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
-		failures: expansionFailures{occurrences: map[events.OccurrenceID]time.Time{}, events: map[events.ID]time.Time{}},
+		failures: expansionFailures{occurrences: map[events.OccurrenceID]postponement{}, events: map[events.ID]time.Time{}},
 		shifts:   map[shiftKey]shift{}, offloads: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
@@ -112,14 +112,6 @@ func (t *turns) setScheduled(after orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.afterSchedule = after
-}
-
-// expanded records an expansion.
-func (t *turns) expanded(in deliveries.ExpansionQueue, of orgs.ID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.expansions++
-	t.organizations[in] = of
 }
 
 // classRow is a class and a project with deliveries of it that were never claimed; project 0:

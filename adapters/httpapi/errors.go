@@ -114,8 +114,8 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 	return web.Status(fault.Internal), "the service failed; its log has more under this request id", nil
 }
 
-// logUnavailable logs why a call cannot be served for now, and why the instance is not ready if that
-// has changed: probes come every few seconds.
+// logUnavailable logs why a call cannot be served for now. Why the instance is not ready it logs
+// when that changes: probes come every few seconds.
 func (a *API) logUnavailable(c echo.Context, err error) {
 	if !errors.Is(err, errNotReady) {
 		a.observer.LogUnavailable(c, a.outages, err)

@@ -153,6 +153,20 @@ func turnCases() cases {
 				assert.Equal(t, counts{both: 10, one.ID: 10}, w.claimedOf(t, 20), "what goes through the other channel takes no turns here")
 			}
 		},
+		"SkippedDeliveriesTakeNoTurns": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			for _, a := range s.people[:30] {
+				a.Active = false
+				act(t, w, func(tx ports.Tx) error { return tx.Assignments().Save(t.Context(), w.mine.org.ID, a) })
+			}
+			partly, reached := w.trigger(t, s.occurrence(events.Normal, 0)).ID, s
+			reached.people = s.people[30:]
+			whole := w.trigger(t, reached.occurrence(events.Normal, 30)).ID
+			w.expand(t, 20)
+			for range 3 {
+				assert.Equal(t, counts{partly: 10, whole: 10}, w.claimedOf(t, 20))
+			}
+		},
 		"ProjectsTakeTurns": func(t *testing.T, w *world) {
 			ss := w.share(t, 3, 60)
 			ids := make([]events.OccurrenceID, len(ss))
