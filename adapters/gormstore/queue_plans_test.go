@@ -364,7 +364,7 @@ func TestQueuePlans(t *testing.T) {
 			continue // It has no plan.
 		}
 		for _, step := range lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement) {
-			if strings.HasSuffix(step, "USING INDEX occurrences_unexpanded") || strings.HasSuffix(step, "INDEX cancellations_new") || strings.HasSuffix(step, "SCAN channel_troubles") {
+			if strings.HasSuffix(step, "USING INDEX occurrences_unexpanded") || strings.HasSuffix(step, "INDEX cancellations_new") || strings.HasSuffix(step, "INDEX hourly_statistics_loose") || strings.HasSuffix(step, "SCAN channel_troubles") {
 				continue // They hold nothing but what waits, and what does not work.
 			}
 			assert.NotRegexp(t, wholeOrganization, step, statement)
@@ -393,7 +393,7 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 	const newest = "SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)" // reads one
 	// These statements read along a time, or from one organization to the next, to a limit.
 	byTime := []string{"occurrences_scheduled", "occurrences_scheduled_organization", "occurrences_swept", "occurrences_age"}
-	read, turns := 0, 0
+	read, turns, folds := 0, 0, 0
 	for statement := range heard {
 		plan := planned.plan(statement)
 		if strings.Contains(statement, "no_locked_members") {
@@ -402,6 +402,11 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 		if strings.Contains(statement, "organization_id BETWEEN") {
 			assert.Contains(t, plan.text, "occurrences_scheduled_organization", statement)
 			turns++
+		}
+		if strings.Contains(statement, "FROM hourly_statistics WHERE part >= ") {
+			assert.Contains(t, plan.text, "hourly_statistics_loose", statement)
+			assert.NotContains(t, plan.text, "Seq Scan", statement)
+			folds++
 		}
 		for _, step := range plan.steps {
 			waits := step.table == "occurrences" || strings.HasPrefix(step.table, "deliveries")
@@ -414,6 +419,7 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 	}
 	require.Greater(t, read, 40)
 	require.Equal(t, 1, turns)
+	require.Equal(t, 2, folds)
 }
 
 // TestClaimPlans is about Postgres before it has gathered statistics, when sorting all due

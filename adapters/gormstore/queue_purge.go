@@ -16,15 +16,28 @@ import (
 // Purge deletes the deliveries of the oldest occurrences first, and an occurrence when it has no
 // more deliveries. On Postgres most deliveries are dropped with their partition. An error of that
 // does not stop Purge from deleting other rows. The server's clock decides what is old: a machine
-// whose clock is ahead must not delete what is still needed.
+// whose clock is ahead must not delete what is still needed. It also folds hourly statistics, which
+// count only if there may be more of them to fold.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
 	var ahead time.Duration
+	var loose bool
 	err = q.view(ctx, func(t tx) (err error) {
-		ahead, err = t.skewSeconds(ctx)
-		return err
+		if ahead, err = t.skewSeconds(ctx); err != nil {
+			return err
+		}
+		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 " + looseHours + ")").Scan(&loose).Error
 	})
 	if err != nil {
 		return 0, err
+	}
+	if loose {
+		err := q.work(ctx, func(t tx) (err error) {
+			gone, err = t.foldHours(ctx, limit)
+			return err
+		})
+		if err != nil || gone == limit {
+			return gone, err
+		}
 	}
 	old = old.Earlier(ahead)
 	below := int64(noBound)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
 // counterParts is the number of rows into which a counter is divided, so that workers seldom wait
 // for each other's locks. A unit of Update, which cannot wait because it works on a snapshot, uses
-// a random part above these.
+// a random part above these. Purge adds such rows of hourly statistics to another part.
 const counterParts = 16
 
 // measure is what an hourly statistic counts. The values are stored and never change.
@@ -212,4 +213,33 @@ func (t tx) saveHours(ctx context.Context, c counterChanges) error {
 		WHERE TRUE GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
 		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
+}
+
+// looseHours are the rows of hourly statistics that units of Update have added. Their partial index
+// has no others.
+const looseHours = "FROM hourly_statistics WHERE part >= 16"
+
+// foldHours adds the amounts of at most limit loose rows to this instance's part, and deletes them.
+// It returns how many there were. It is a unit of its own: units lock the rows of hours last.
+func (t tx) foldHours(ctx context.Context, limit int) (int, error) {
+	type looseRow struct {
+		Organization orgs.ID `json:"organization"`
+		Hour         int64   `json:"hour"`
+		Measure      measure `json:"measure"`
+		Amount       int     `json:"amount"`
+	}
+	row := "rowid"
+	if t.dialect == onPostgres {
+		row = "ctid"
+	}
+	loose, err := rowsOf[looseRow](t.db(ctx).Raw("DELETE FROM hourly_statistics WHERE "+row+" "+t.dialect.amongThose("SELECT "+row+" "+looseHours+
+		" ORDER BY organization_id, hour, measure LIMIT ?"+t.dialect.skipLocked())+" RETURNING organization_id AS organization, hour, measure, amount", limit))
+	if err != nil || len(loose) == 0 {
+		return 0, err
+	}
+	return len(loose), t.db(ctx).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
+		SELECT r.organization, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount) FROM (@rows ) AS r
+		WHERE TRUE GROUP BY r.organization, r.hour, r.measure ORDER BY r.organization, r.hour, r.measure
+		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, loose, "organization bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
 }

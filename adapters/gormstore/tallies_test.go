@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -64,5 +65,41 @@ func TestRecentRate(t *testing.T) {
 		later("100")
 		record(1, deliveries.Sent)
 		ended(11, 200*time.Second)
+	})
+}
+
+// TestScheduledContextsShareRows checks that the rows that triggers add to the statistics become
+// one of each day, in pages, and that the sums stay.
+func TestScheduledContextsShareRows(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		p := newPost(t, s)
+		const units, page = 20, 6
+		for i := range units {
+			o := p.occurs
+			o.Options = events.Options{SendAt: o.Created.Add(time.Duration(1+i%2) * 24 * time.Hour)}
+			require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Deliveries().Trigger(t.Context(), []deliveries.TriggerRequest{{Occurrence: o}})
+				return err
+			}))
+		}
+		count := func() (rows, bytes int) {
+			require.NoError(t, s.Handle().QueryRowContext(t.Context(), "SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM hourly_statistics").Scan(&rows, &bytes))
+			return rows, bytes
+		}
+		_, before := count()
+		assert.Equal(t, units*len(p.occurs.Context), before)
+		calls := 1
+		for gone := 1; gone > 0; calls++ {
+			var err error
+			gone, err = s.Queue().Purge(t.Context(), deliveries.Expiry{}, page)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, gone, page)
+		}
+		assert.Less(t, calls, units, "in pages")
+		rows, after := count()
+		assert.Equal(t, 2, rows, "one for each day")
+		assert.Equal(t, before, after)
 	})
 }
