@@ -232,9 +232,10 @@ func (t tx) skipOpen(
 	return len(rows), err
 }
 
-// finishSweep ends the sweep of occurrences without open deliveries. The others are swept again.
+// finishSweep ends the sweep of occurrences without open deliveries. The others are swept again,
+// and so are those that are not expanded yet: a scheduled one has expanded_at from the beginning.
 func (t tx) finishSweep(ctx context.Context, ids []events.OccurrenceID) error {
-	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL
+	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL OR scheduled
 			OR `+exists("SELECT 1 FROM deliveries d WHERE d.occurrence_id = occurrences.id AND d.state < @sent ")+` THEN @again END
 		WHERE id @ids`, map[string]any{"sent": stateNumber(deliveries.Sent), "again": t.after(sweepPause), "ids": among(t.dialect, ids)}).Error
 }

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -85,5 +86,41 @@ func TestScheduledOrganizationsTakeTurns(t *testing.T) {
 		assert.Equal(t, many+1, total)
 		assert.Zero(t, waiting(p.occurs.Organization))
 		assert.Equal(t, 1, waiting(others[1]), "it is not due")
+	})
+}
+
+// TestExpiredWhileScheduled checks that occurrences which are swept before they begin are swept
+// again later.
+func TestExpiredWhileScheduled(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		p := newPost(t, open(t, url))
+		const due = 3
+		rs := make([]deliveries.TriggerRequest, due)
+		for i := range rs {
+			rs[i].Occurrence = p.occurs
+			rs[i].Occurrence.Options = events.Options{SendAt: p.occurs.Created.Add(-time.Minute), ExpiresAt: p.occurs.Created.Add(-time.Second)}
+		}
+		require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
+			_, err := tx.Deliveries().Trigger(t.Context(), rs)
+			return err
+		}))
+		for range due {
+			_, err := p.Queue().Schedule(t.Context(), 1) // One begins, and all are swept.
+			require.NoError(t, err)
+		}
+		for err := error(nil); !errors.Is(err, deliveries.ErrNothingToDo); _, err = p.Queue().Expand(t.Context(), 10) {
+			require.NoError(t, err)
+		}
+		count := func(state string) (n int) {
+			require.NoError(t, p.Handle().QueryRowContext(t.Context(), "SELECT COUNT(*) FROM deliveries WHERE state "+state).Scan(&n))
+			return n
+		}
+		require.Equal(t, due, count("= 0"))
+		exec(t, p.Store, "UPDATE occurrences SET sweep_at = '2020-01-01 00:00:00+00:00' WHERE sweep_at IS NOT NULL")
+		_, err := p.Queue().Schedule(t.Context(), 10)
+		require.NoError(t, err)
+		assert.Zero(t, count("= 0"))
+		assert.Equal(t, due, count("= 5"), "skipped")
 	})
 }
