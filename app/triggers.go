@@ -190,10 +190,16 @@ func (t *Triggers) occurrences(
 		return nil, uncheckedContext{org: app.Organization, text: e.Schema}
 	}
 	now := t.clock.Now()
+	decisive := now
+	if slices.ContainsFunc(triggers, func(t Trigger) bool { return !t.Options.SendAt.IsZero() || !t.Options.ExpiresAt.IsZero() }) {
+		if decisive, err = tx.Deliveries().StoreTime(ctx, now); err != nil {
+			return nil, err
+		}
+	}
 	optionFaults := make([]error, len(triggers))
 	ts, os := make([]deliveries.TriggerRequest, len(triggers)), make([]events.Occurrence, len(triggers))
 	for i, trigger := range triggers {
-		trigger.Options, optionFaults[i] = trigger.Options.Resolve(now)
+		trigger.Options, optionFaults[i] = trigger.Options.Resolve(decisive)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
 			Context: trigger.Context, Options: trigger.Options, Priority: trigger.priority(e), CorrelationID: trigger.CorrelationID, RequestID: trigger.RequestID, Traceparent: trigger.Traceparent, Created: now}
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/batch"
@@ -124,4 +127,41 @@ func TestTriggersOfManyNames(t *testing.T) {
 	}
 	_, units := b.finish(calls)
 	assert.Equal(t, 2, units)
+}
+
+// wrong is the clock of a machine that is so far ahead of the database server's.
+type wrong time.Duration
+
+func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
+
+// TestTriggerUsesServerClock checks that the database server's clock decides whether send_at and
+// expires_at have passed.
+func TestTriggerUsesServerClock(t *testing.T) {
+	t.Parallel()
+	for _, clock := range []wrong{wrong(time.Hour), wrong(-time.Hour)} {
+		t.Run(time.Duration(clock).String(), func(t *testing.T) {
+			t.Parallel()
+			store, err := gormstore.Open(t.Context(), gormstore.Config{URL: databases.Postgres(t), AutoMigrate: true, Clock: clock, ServerClock: true, Keys: seal.NewRing(keyA)})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, store.Close()) })
+			apply(t, store, shop())
+			triggers := app.NewTriggers(store, nil, clock, app.NewQuotas(clock, nil, 0))
+			trigger := func(o events.Options) (events.Occurrence, error) {
+				at := app.Path{Organization: "acme", Project: "shop", Application: "web"}
+				done, _, err := triggers.Trigger(t.Context(), audit.Actor{}, at, "shipped", app.Trigger{Context: events.Context("{}"), Options: o})
+				return done, err
+			}
+			soon, past := time.Now().Add(30*time.Minute), time.Now().Add(-30*time.Minute)
+			later, err := trigger(events.Options{SendAt: soon, ExpiresAt: soon.Add(time.Minute)})
+			require.NoError(t, err)
+			assert.True(t, later.Scheduled)
+			_, err = trigger(events.Options{ExpiresAt: soon})
+			require.NoError(t, err)
+			late, err := trigger(events.Options{SendAt: past})
+			require.NoError(t, err)
+			assert.False(t, late.Scheduled)
+			_, err = trigger(events.Options{ExpiresAt: past})
+			assert.ErrorContains(t, err, "has passed")
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -36,6 +37,11 @@ func newRequestSetRow(o events.Occurrence, r *requests.Request) requestSetRow {
 func (t tx) requestSet(rows []requestSetRow) map[string]any {
 	return map[string]any{"set": rowSet(t.dialect, rows, "key bigint", "word text", "digest text", "occurrence bigint", "created timestamptz",
 		"forgotten timestamptz")}
+}
+
+func (r deliveryRepo) StoreTime(ctx context.Context, now time.Time) (time.Time, error) {
+	ahead, err := r.skewSeconds(ctx)
+	return now.Add(-ahead), err
 }
 
 func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.TriggerRequest) ([]deliveries.TriggerResult, error) {

@@ -158,7 +158,7 @@ func (p *post) askEverything(t *testing.T, hear func(func(statement string)), ch
 				})
 				require.ErrorIs(t, err, errUndo, method)
 			}
-			if !slices.Contains(inSets, method) {
+			if !slices.Contains(inSets, method) && method != "Deliveries.StoreTime" { // It asks a server for its clock, and reads nothing.
 				assert.NotEmpty(t, asked[method], method)
 			}
 		}

@@ -125,6 +125,9 @@ type Cursor struct {
 // Repository keeps occurrences and their deliveries, for triggering and for showing them; workers
 // use [Queue].
 type Repository interface {
+	// StoreTime returns a time of this machine's clock by the clock that decides when something is
+	// due or has expired.
+	StoreTime(ctx context.Context, now time.Time) (time.Time, error)
 	// Trigger stores occurrences of one event and returns the result for each, in their order, with
 	// the ids of the stored ones. For a request that was seen within requests.Lifetime it stores
 	// nothing and returns the earlier occurrence; requests.ErrReused when the digests differ. No
