@@ -99,7 +99,7 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job, fr
 
 // putOff finishes a delivery that is postponed, or has failed, because of its host.
 func (s *sender) putOff(held *claims, p postponement, now time.Time) {
-	out := p.outcome(now, s.worker.set.Retry.For)
+	out := p.outcome(now, s.worker.storeNow(), s.worker.set.Retry.For)
 	s.meterUntried(out)
 	s.logFailed(events.Occurrence{}, p.job, deliveries.Message{}, out, deliveries.Unanswered("%s", p.reason))
 	held.finish(out, nil)
@@ -290,7 +290,9 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	if failure.Channel {
 		after = 0 // The breaker pauses the channel, and messages wait for it without losing attempts.
 	}
-	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, after, rand.Float64()) //nolint:gosec // Jitter is no secret.
+	// The creation by this machine's clock, like the time of the next attempt.
+	created := j.Created.Add(s.worker.Skew())
+	next, more := s.worker.set.Retry.Next(out.Attempts, created, now, after, rand.Float64()) //nolint:gosec // Jitter is no secret.
 	if !more {
 		out.Error = outOfTime(failure.Error())
 		return out

@@ -148,10 +148,10 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 		if len(open) == 0 {
 			continue
 		}
-		d := deliveries.Due{Organization: q.others[c].Organization, Channel: c, At: open[0].next}
+		d := deliveries.Due{Organization: q.others[c].Organization, Channel: c, At: open[0].next.Add(q.skew)}
 		for _, r := range open {
-			if r.next.Before(d.At) {
-				d.At = r.next
+			if at := r.next.Add(q.skew); at.Before(d.At) {
+				d.At = at
 			}
 			if !r.next.After(now) {
 				d.Priority = min(d.Priority, r.job.Priority)
@@ -249,7 +249,7 @@ func (q *fakeQueue) record(owner string, outcomes []deliveries.Outcome) (lost in
 			}
 			continue
 		}
-		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
+		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next.Add(-q.skew), o, o.Attempts
 		r.job.MaybeAccepted = o.MaybeAccepted || r.job.MaybeAccepted && o.To == 0
 		if o.To != 0 {
 			q.moveTo(r, o.To, o.Why)

@@ -155,3 +155,34 @@ func TestRequestedPauseStopsAttempts(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryForUsesServerClock is about a machine whose clock is a day ahead: its messages are no
+// older than those of others.
+func TestRetryForUsesServerClock(t *testing.T) {
+	t.Parallel()
+	const ahead = 24 * time.Hour
+	for name, failure := range map[string]*deliveries.Failure{
+		"OfAMessage": withRetryAfter(deliveries.Postponed("answered 503"), 12*time.Hour),
+		"OfAHost":    deliveries.Unanswered("the connection was refused"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const messages = 100
+				q, _ := newHooks(messages, "https://gone.example/hook")
+				q.skew = ahead
+				clock := &jumping{}
+				clock.ahead.Store(int64(ahead))
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return failure }}
+				set := settings()
+				set.Poll, set.Retry.For = 10*time.Second, 3*time.Hour
+				workAt(t, clock, q, d, plainComposer{}, set, func() {
+					let(2 * time.Hour)
+					assert.Zero(t, q.count(deliveries.Failed), "the time is not up")
+					let(2*time.Hour + set.Retry.Max)
+				})
+				assert.Equal(t, messages, q.count(deliveries.Failed))
+			})
+		})
+	}
+}

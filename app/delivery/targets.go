@@ -69,9 +69,9 @@ type postponement struct {
 
 // outcome returns the outcome of the delivery. It says why, unless an earlier attempt has an error
 // of its own. A delivery whose time is up has failed when its host has not answered for long: few
-// of many deliveries get an attempt there.
-func (p postponement) outcome(now time.Time, retry time.Duration) deliveries.Outcome {
-	if !p.since.IsZero() && now.Sub(p.since) >= targetGone && now.Sub(p.job.Created) >= retry {
+// of many deliveries get an attempt there. stored is now by the database's clock.
+func (p postponement) outcome(now, stored time.Time, retry time.Duration) deliveries.Outcome {
+	if !p.since.IsZero() && now.Sub(p.since) >= targetGone && stored.Sub(p.job.Created) >= retry {
 		return deliveries.Outcome{ID: p.job.ID, State: deliveries.Failed, Attempts: p.job.Attempts, Error: outOfTime(p.reason)}
 	}
 	out := postponedUntried(p.job, p.until)

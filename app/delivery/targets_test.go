@@ -42,10 +42,10 @@ func TestTargetGone(t *testing.T) {
 			}
 			verdict, off := all.offer("host", old, none, now)
 			assert.Equal(t, postponed, verdict)
-			assert.Equal(t, c.want, off.outcome(now, retryFor).State)
+			assert.Equal(t, c.want, off.outcome(now, now, retryFor).State)
 			young := off
 			young.job.Created = now.Add(-time.Hour)
-			assert.Equal(t, deliveries.Pending, young.outcome(now, retryFor).State)
+			assert.Equal(t, deliveries.Pending, young.outcome(now, now, retryFor).State)
 		})
 	}
 }
@@ -62,9 +62,9 @@ func TestTargetSlow(t *testing.T) {
 		verdict, off := all.offer(name, deliveries.Job{Attempts: 2}, next, start.Add(after))
 		if verdict == postponed {
 			assert.Equal(t, start.Add(after+targetBehind), off.until)
-			assert.Equal(t, deliveries.Outcome{State: deliveries.Retrying, Attempts: 2, Next: off.until}, off.outcome(start, time.Hour))
+			assert.Equal(t, deliveries.Outcome{State: deliveries.Retrying, Attempts: 2, Next: off.until}, off.outcome(start, start, time.Hour))
 			off.job.Attempts = 0
-			assert.Equal(t, deliveries.Outcome{State: deliveries.Pending, Next: off.until, Error: slowReason}, off.outcome(start, time.Hour))
+			assert.Equal(t, deliveries.Outcome{State: deliveries.Pending, Next: off.until, Error: slowReason}, off.outcome(start, start, time.Hour))
 		}
 		return verdict
 	}
