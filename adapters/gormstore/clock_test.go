@@ -173,3 +173,44 @@ func TestPurgeUsesServerClock(t *testing.T) {
 	exec(t, right, "UPDATE requests SET created_at = now() - interval '25 hours'")
 	assert.Equal(t, 1, purge(ahead))
 }
+
+// TestImportLeasesUseServerClock checks that an importer whose clock is ahead does not take over an
+// import of one whose clock is behind, and that both see the same end of its lease.
+func TestImportLeasesUseServerClock(t *testing.T) {
+	t.Parallel()
+	const apart, lease = 90 * time.Second, time.Minute
+	url := databases.Postgres(t)
+	ahead, behind := instance(t, url, wrong(apart)), instance(t, url, wrong(-apart))
+	org := newPost(t, behind).channel.Organization
+	next := func(s *gormstore.Store, c ports.Clock) (imports.Job, error) {
+		return ports.View(t.Context(), s, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Next(t.Context(), c.Now()) })
+	}
+	job, err := ports.Update(t.Context(), behind, func(tx ports.Tx) (imports.Job, error) {
+		j := imports.NewJob(org, "a.csv", "", orgs.Group{}, audit.Actor{}, wrong(-apart).Now())
+		j.State = imports.Running
+		j, err := tx.Imports().Create(t.Context(), j)
+		require.NoError(t, err)
+		return tx.Imports().Save(t.Context(), j.Claim("behind", wrong(-apart).Now(), lease))
+	})
+	require.NoError(t, err)
+	until := func(s *gormstore.Store, c ports.Clock) time.Duration {
+		j, err := ports.View(t.Context(), s, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), org, job.ID) })
+		require.NoError(t, err)
+		return j.Until.Sub(c.Now())
+	}
+	for range 2 {
+		_, err = next(ahead, wrong(apart))
+		require.ErrorIs(t, err, imports.ErrNothingToDo)
+		assert.InDelta(t, lease.Seconds(), until(ahead, wrong(apart)).Seconds(), 10)
+		assert.InDelta(t, lease.Seconds(), until(behind, wrong(-apart)).Seconds(), 10)
+		require.NoError(t, behind.Update(t.Context(), func(tx ports.Tx) error {
+			return tx.Imports().ExtendLease(t.Context(), job.ID, "behind", wrong(-apart).Now().Add(lease))
+		}))
+	}
+	exec(t, behind, "UPDATE imports SET lease_until = now() - interval '1 second'")
+	for s, c := range map[*gormstore.Store]ports.Clock{ahead: wrong(apart), behind: wrong(-apart)} {
+		found, err := next(s, c)
+		require.NoError(t, err)
+		assert.Equal(t, 1, found.Claim("another", c.Now(), lease).Failures, "its owner did not give it back")
+	}
+}

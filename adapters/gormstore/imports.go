@@ -112,7 +112,23 @@ func (r importRepo) uploaded(ctx context.Context, org orgs.ID) *gorm.DB {
 }
 
 func (r importRepo) ByID(ctx context.Context, org orgs.ID, id imports.ID) (imports.Job, error) {
-	return decodeOne(r.uploaded(ctx, org).Where("id = ?", id), imports.ErrNotFound, importRow.job)
+	job, err := decodeOne(r.uploaded(ctx, org).Where("id = ?", id), imports.ErrNotFound, importRow.job)
+	if err != nil || job.Until.IsZero() {
+		return job, err
+	}
+	ahead, err := r.skewSeconds(ctx)
+	job.Until = job.Until.Add(ahead)
+	return job, err
+}
+
+// leaseUntil returns the end of a lease by the server's clock, which decides when it has ended;
+// nil: there is none.
+func (r importRepo) leaseUntil(ctx context.Context, until time.Time) (*time.Time, error) {
+	if until.IsZero() {
+		return nil, nil
+	}
+	ahead, err := r.skewSeconds(ctx)
+	return nullTime(until.Add(-ahead)), err
 }
 
 func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, limit int) ([]imports.Job, error) {
@@ -139,6 +155,9 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 	if err != nil {
 		return imports.Job{}, err
 	}
+	if row.LeaseUntil, err = r.leaseUntil(ctx, j.Until); err != nil {
+		return imports.Job{}, err
+	}
 	res := r.db(ctx).Model(&importRow{}).Where("id = ? AND version = ?", j.ID, was).Select(savedImportColumns).Updates(row)
 	switch {
 	case res.Error != nil:
@@ -150,19 +169,31 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 }
 
 func (r importRepo) ExtendLease(ctx context.Context, id imports.ID, owner string, until time.Time) error {
-	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", stamp(until)), imports.ErrTaken)
+	stored, err := r.leaseUntil(ctx, until)
+	if err != nil {
+		return err
+	}
+	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", stored), imports.ErrTaken)
 }
 
 // Next knows from its state whether a job was worked on: scanned, being checked or over.
 func (r importRepo) Next(ctx context.Context, now time.Time) (imports.Job, error) {
-	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
+	ahead, err := r.skewSeconds(ctx)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	job, err := decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
 			AND (i.state <> @running OR i.done_count > 0 OR NOT EXISTS (SELECT 1 FROM imports o
 				WHERE o.state = @running AND o.organization_id = i.organization_id AND o.id <> i.id AND o.done_count > 0))
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": stamp(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": stamp(now.Add(-ahead))}), imports.ErrNothingToDo, importRow.job)
+	if !job.Until.IsZero() {
+		job.Until = job.Until.Add(ahead)
+	}
+	return job, err
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
