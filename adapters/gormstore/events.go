@@ -129,6 +129,9 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 	if err := r.checkUnused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
 		return err
 	}
+	if err := r.uncountContexts(ctx, e); err != nil {
+		return err
+	}
 	for _, table := range []string{"occurrence_tallies", "cancellations"} {
 		err := r.db(ctx).Exec("DELETE FROM "+table+" WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
 			e.ID, e.Organization).Error

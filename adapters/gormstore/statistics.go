@@ -75,6 +75,25 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 	return bytes, err
 }
 
+// uncountContexts subtracts the contexts of an event's occurrences, which are deleted with it and
+// have all ended, from the days where they were counted: see counterChanges.begin, countScheduled
+// and applyCancellations. That of one that was cancelled before it began was counted when its
+// cancellation set expanded_at.
+func (t tx) uncountContexts(ctx context.Context, e events.Event) error {
+	hour := "CAST(strftime('%s', since) AS INTEGER) / 86400 * 24"
+	if t.dialect == onPostgres {
+		hour = "CAST(floor(extract(epoch FROM since) / 86400) AS BIGINT) * 24"
+	}
+	return t.db(ctx).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
+		SELECT organization_id, `+hour+` AS day, CAST(@measure AS SMALLINT), CAST(@part AS INTEGER), -SUM(bytes)
+		FROM (SELECT organization_id, octet_length(context) AS bytes, CASE WHEN cancelled_at IS NOT NULL AND (send_at > expanded_at
+				OR send_at IS NULL AND cursor_notification = 0 AND expanded_at >= cancelled_at) THEN expanded_at ELSE COALESCE(send_at, created_at) END AS since
+			FROM occurrences WHERE event_id = @event AND organization_id = @organization ) AS kept
+		WHERE TRUE GROUP BY organization_id, day ORDER BY day
+		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		map[string]any{"measure": contextsMeasure, "part": t.counterPart, "event": e.ID, "organization": e.Organization}).Error
+}
+
 // busyChannels is the beginning of a query about the channels with open deliveries, except these.
 // It reads only the first entry of each channel in the indexes of open deliveries, so that its cost
 // does not depend on their number.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -214,6 +215,35 @@ func eventCases() cases {
 			missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), w.mine.web, "gone") })
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.shopMail) })
 			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
+		},
+		"OneIsDeletedWithItsContexts": func(t *testing.T, w *world) {
+			e := w.announce(t, w.mine.web, "gone") // which reaches nobody
+			trigger := func(begins, age time.Duration) events.Occurrence {
+				o := w.at(begins, 0)
+				o.Event, o.Created = e.ID, o.Created.Add(-age)
+				return w.trigger(t, o)
+			}
+			const day = 24 * time.Hour
+			for _, o := range []events.Occurrence{trigger(100*day, 0), trigger(0, 50*day)} {
+				assert.True(t, w.cancel(t, o), "before it begins")
+			}
+			w.schedule(t, 10)
+			trigger(0, 0)
+			trigger(0, 30*day)
+			trigger(-20*day, 0)
+			w.schedule(t, 10)
+			w.expand(t, 10)
+			assert.True(t, w.cancel(t, trigger(200*day, 60*day)))
+			w.schedule(t, 10)
+			kept := w.trigger(t, w.at(0, 0))
+			w.expand(t, 10)
+			size := int64(len(kept.Context))
+			assert.Equal(t, 7*size, w.contexts(t, time.Time{}))
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), e) })
+			for _, age := range []time.Duration{100 * day, 40 * day, 25 * day, 10 * day, 0} {
+				assert.Equal(t, size, w.contexts(t, time.Now().Add(-age)), "since %s", age)
+			}
+			assert.Zero(t, w.contexts(t, time.Now().Add(3*day)))
 		},
 		"OneWithNotificationsIsNotDeleted": func(t *testing.T, w *world) {
 			err := refusal(t, w, events.ErrInUse, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), w.mine.order) })
