@@ -129,6 +129,9 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 	if err := r.checkUnused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
 		return err
 	}
+	if err := r.checkFewOccurrences(ctx, e.ID, e.Application, maxOccurrencesDeleted, events.ErrInUse, "event", e.Slug); err != nil {
+		return err
+	}
 	if err := r.uncountContexts(ctx, e); err != nil {
 		return err
 	}

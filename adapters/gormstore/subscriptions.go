@@ -118,6 +118,9 @@ func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notificati
 	if err := r.checkUnused(ctx, usesOfNotification(n), subscriptions.ErrInUse, "notification", n.Name); err != nil {
 		return err
 	}
+	if err := r.checkFewOccurrences(ctx, n.Event, n.Application, maxOccurrencesExamined, subscriptions.ErrInUse, "notification", n.Name); err != nil {
+		return err
+	}
 	const one = "(SELECT id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)"
 	if err := r.db(ctx).Exec("DELETE FROM subscriptions WHERE NOT active AND notification_id IN "+one, n.ID, n.Event, n.Application).Error; err != nil {
 		return err

@@ -16,6 +16,11 @@ import (
 // maxUses is the maximum number of uses of an object that the refusal of its deletion lists.
 const maxUses = 10
 
+// maxOccurrencesExamined is the maximum number of an event's occurrences that the deletion of a
+// notification examines, and maxOccurrencesDeleted the number that the deletion of an event deletes
+// with it. On SQLite all other writers wait meanwhile.
+const maxOccurrencesExamined, maxOccurrencesDeleted = 100_000, 10_000
+
 // useRow is an object that refers to another: an event, a part of one, or an object with only a
 // name.
 type useRow struct {
@@ -44,6 +49,17 @@ func (t tx) checkUnused(ctx context.Context, uses statement, refusal *fault.Erro
 	said, err := t.uses(ctx, uses)
 	if err == nil && len(said) > 0 {
 		err = refusal.With("the %s %q is used by %s", kind, name, strings.Join(said, ", "))
+	}
+	return err
+}
+
+// checkFewOccurrences returns the refusal to delete an object of an event that has more occurrences
+// than that.
+func (t tx) checkFewOccurrences(ctx context.Context, of events.ID, a applications.ID, most int, refusal *fault.Error, kind, name string) error {
+	var more bool
+	err := t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM occurrences WHERE event_id = ? AND "+unindexed("application_id")+" = ? LIMIT 1 OFFSET ?)", of, a, most).Scan(&more).Error
+	if err == nil && more {
+		err = refusal.With("the %s %q cannot be deleted while more than %d occurrences of the event are kept; make it inactive instead", kind, name, most)
 	}
 	return err
 }
@@ -106,19 +122,21 @@ func usesOfList(l lists.List, except applications.ID) statement {
 		AND n.application_id <> ? ORDER BY n.id`, l.ID, l.Project, l.Organization, except)
 }
 
-// usesOfEvent also selects occurrences with deliveries, and those that will be expanded.
+// usesOfEvent also selects occurrences with deliveries, and those that will be expanded, among as
+// many as may be deleted.
 func usesOfEvent(e events.Event) statement {
 	return stmt(`
 		WITH e AS (SELECT e.id, e.slug, a.slug AS application FROM events e JOIN applications a ON a.id = e.application_id
 			WHERE e.id = ? AND a.id = ? AND a.organization_id = ?)
 		SELECT 'notification' AS kind, n.name, e.application, e.slug AS event FROM e JOIN notifications n ON n.event_id = e.id
 		UNION ALL
-		SELECT 'occurrence', CAST(o.id AS TEXT), e.application, e.slug FROM e JOIN occurrences o ON o.event_id = e.id
+		SELECT 'occurrence', CAST(o.id AS TEXT), e.application, e.slug FROM e CROSS JOIN (SELECT id, expanded_at, scheduled FROM occurrences WHERE event_id = ? LIMIT ?) AS o
 		WHERE o.expanded_at IS NULL OR o.scheduled OR `+exists("SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id"),
-		e.ID, e.Application, e.Organization)
+		e.ID, e.Application, e.Organization, e.ID, maxOccurrencesDeleted)
 }
 
-// usesOfNotification looks up each occurrence of the event in an index of its deliveries.
+// usesOfNotification looks up as many occurrences of the event as it may in an index of their
+// deliveries.
 // Deliveries skipped by a gate do not count.
 func usesOfNotification(n subscriptions.Notification) statement {
 	return stmt(`
@@ -127,7 +145,7 @@ func usesOfNotification(n subscriptions.Notification) statement {
 		FROM n JOIN subscriptions s ON s.notification_id = n.id JOIN assignments g ON g.id = s.assignment_id JOIN addresses ad ON ad.id = g.address_id
 		WHERE s.active
 		UNION ALL
-		SELECT 'occurrence', CAST(o.id AS TEXT), '', '' FROM n JOIN occurrences o ON o.event_id = n.event_id
+		SELECT 'occurrence', CAST(o.id AS TEXT), '', '' FROM n CROSS JOIN (SELECT id, expanded_at, scheduled FROM occurrences WHERE event_id = ? LIMIT ?) AS o
 		WHERE o.expanded_at IS NULL OR o.scheduled OR `+exists("SELECT 1 FROM deliveries d WHERE d.chosen AND d.occurrence_id = o.id AND d.notification_id = n.id"),
-		n.ID, n.Event, n.Application)
+		n.ID, n.Event, n.Application, n.Event, maxOccurrencesExamined)
 }

@@ -118,7 +118,8 @@ type Repository interface {
 	Create(ctx context.Context, e Event) (Event, error)
 	// Save stores name, description, active flag, example, schema, priority, channels and pools.
 	Save(ctx context.Context, e Event) error
-	// Delete removes an event and its templates; ErrInUse, naming its notifications.
+	// Delete removes an event and its templates; ErrInUse, naming its notifications, or when
+	// very many occurrences of it are kept.
 	Delete(ctx context.Context, e Event) error
 	// Templates returns the event's own templates.
 	Templates(ctx context.Context, e Event) ([]Template, error)

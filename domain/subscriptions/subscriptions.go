@@ -96,7 +96,8 @@ type Repository interface {
 	// Save stores the name, the list and the active flag; ErrNameTaken.
 	Save(ctx context.Context, n Notification) error
 	// Delete removes a notification with its templates, opt-outs and inactive subscriptions;
-	// ErrInUse, naming those who are subscribed and occurrences with deliveries because of it.
+	// ErrInUse, naming those who are subscribed and occurrences with deliveries because of it, or
+	// when very many occurrences of its event are kept.
 	Delete(ctx context.Context, n Notification) error
 	// Templates returns the notification's own templates.
 	Templates(ctx context.Context, n Notification) ([]events.Template, error)
