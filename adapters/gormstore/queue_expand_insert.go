@@ -59,8 +59,8 @@ func nextTurns(through, own string) string {
 }
 
 // ownTurn selects the turn after the last delivery of an occurrence on a channel, among its last
-// ones (@last ), of which a pool may have moved some here. It is NULL if none of them waits there any
-// more: then nothing of the occurrence does.
+// ones (@last ), of which a pool may have moved some here. It is NULL if none of them waits there
+// any more: then nothing of the occurrence does.
 const ownTurn = `(SELECT MAX(d.turn) + 1 FROM deliveries d WHERE d.id IN (SELECT l.id FROM (@last ) AS l)
 			AND d.occurrence_id = @occurrence AND d.channel_id = through.channel_id AND d.turn IS NOT NULL), `
 

@@ -226,9 +226,9 @@ func (t tx) writeSet(
 	return len(rows), due, err
 }
 
-// setCandidates selects the recipients of each occurrence of a set of namedRecipientRow (@set), with
-// the reason of their first closed gate. Occurrences that name no recipients have the same ones,
-// whose gates are read once.
+// setCandidates selects the recipients of each occurrence of a set of namedRecipientRow (@set),
+// with the reason of their first closed gate. Occurrences that name no recipients have the same
+// ones, whose gates are read once.
 func (c candidates) setCandidates() string {
 	columns := `w.phase, w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol,
 				a.value AS address, a.value_key AS address_key, ` + gateColumns

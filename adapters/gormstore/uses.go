@@ -136,8 +136,7 @@ func usesOfEvent(e events.Event) statement {
 }
 
 // usesOfNotification looks up as many occurrences of the event as it may in an index of their
-// deliveries.
-// Deliveries skipped by a gate do not count.
+// deliveries. Deliveries skipped by a gate do not count.
 func usesOfNotification(n subscriptions.Notification) statement {
 	return stmt(`
 		WITH n AS (SELECT id, event_id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)
