@@ -125,7 +125,7 @@ func (r importRepo) ByID(ctx context.Context, org orgs.ID, id imports.ID) (impor
 // nil: there is none.
 func (r importRepo) leaseUntil(ctx context.Context, until time.Time) (*time.Time, error) {
 	if until.IsZero() {
-		return nil, nil
+		return nil, nil //nolint:nilnil // There may be no lease.
 	}
 	ahead, err := r.skewSeconds(ctx)
 	return nullTime(until.Add(-ahead)), err

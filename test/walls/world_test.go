@@ -82,11 +82,11 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, use: use,
 		importer: importer.New(store, clock, log, importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
 	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})
-	i.api, err = httpapi.New(use.API, use.Authentication, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: quotas.NewDefaults(limits()), AuthFailureLimit: 5})
+	i.api, err = httpapi.New(use.API, use.Authentication, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: quotas.NewDefaults(limits()), AuthFailureLimit: 5}) //nolint:contextcheck // Each request has its own context.
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	i.console, err = console.New(use.Console, clock, log, console.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Secret: secret})
+	i.console, err = console.New(use.Console, clock, log, console.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Secret: secret}) //nolint:contextcheck // Each request has its own context.
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
