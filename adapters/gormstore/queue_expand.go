@@ -49,7 +49,6 @@ type expansionStep struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
 	Phase          int
-	Channels       int                   // how many channels it has, without those of pools
 	None           absences              `gorm:"embedded"`
 	after          channels.AssignmentID `gorm:"-"`
 }
@@ -206,8 +205,7 @@ func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
 	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, expandable+" AND (n.id, c.phase) >= (@notification , @phase )")+`
 		SELECT first.*, `+absenceColumns("first.notification_id")+` FROM (
-			SELECT notification_id, list_id, phase, COUNT(DISTINCT channel_id) AS channels FROM ways
-			GROUP BY notification_id, list_id, phase ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
+			SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1) AS first`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
 		s.after = e.occurrence.CursorAssignment
 	}
