@@ -90,7 +90,7 @@ func (t tx) uncountContexts(ctx context.Context, e events.Event) error {
 				OR send_at IS NULL AND cursor_notification = 0 AND expanded_at >= cancelled_at) THEN expanded_at ELSE COALESCE(send_at, created_at) END AS since
 			FROM occurrences WHERE event_id = @event AND organization_id = @organization ) AS kept
 		WHERE TRUE GROUP BY organization_id, day ORDER BY day
-		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		`+addToHours,
 		map[string]any{"measure": contextsMeasure, "part": t.counterPart, "event": e.ID, "organization": e.Organization}).Error
 }
 

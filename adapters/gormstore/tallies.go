@@ -211,9 +211,12 @@ func (t tx) saveHours(ctx context.Context, c counterChanges) error {
 		SELECT o.organization_id, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount)
 		FROM (@rows ) AS r `+t.dialect.joinByID("occurrences", "o", "id, organization_id", "r.occurrence")+`
 		WHERE TRUE GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
-		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		`+addToHours,
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
 }
+
+// addToHours adds amounts to the rows of hourly statistics that exist.
+const addToHours = "ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount"
 
 // looseHours are the rows of hourly statistics that units of Update have added. Their partial index
 // has no others.
@@ -240,6 +243,6 @@ func (t tx) foldHours(ctx context.Context, limit int) (int, error) {
 	return len(loose), t.db(ctx).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
 		SELECT r.organization, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount) FROM (@rows ) AS r
 		WHERE TRUE GROUP BY r.organization, r.hour, r.measure ORDER BY r.organization, r.hour, r.measure
-		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		`+addToHours,
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, loose, "organization bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
 }

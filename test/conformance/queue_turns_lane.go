@@ -36,12 +36,11 @@ type modelLane struct {
 
 // modelDelivery is a waiting delivery.
 type modelDelivery struct {
-	of      events.Occurrence
-	turn    int
-	number  int // in which order it was written
-	pending bool
-	ahead   int // of an occurrence's first delivery: how many go before it
-	first   bool
+	of     events.Occurrence
+	turn   int
+	number int // in which order it was written
+	ahead  int // of an occurrence's first delivery: how many go before it
+	first  bool
 	// most is how many places others may get before it, since is how many were given away when it
 	// came, and came is when that was. 0: it has no bound.
 	most, since int
@@ -98,7 +97,7 @@ func (l *modelLane) write(t *testing.T, o events.Occurrence, n int) {
 	}
 	for i := range n {
 		l.written++
-		d := &modelDelivery{of: o, turn: turn + i, number: l.written, pending: true, first: !l.begun[o.ID]}
+		d := &modelDelivery{of: o, turn: turn + i, number: l.written, first: !l.begun[o.ID]}
 		l.begun[o.ID] = true
 		if d.first {
 			others := map[events.OccurrenceID]bool{}
@@ -314,7 +313,7 @@ func (l *modelLane) end(d *modelDelivery, j deliveries.Job) deliveries.Outcome {
 	if n := l.random.IntN(8); n < 2 {
 		l.returned++
 		out.State, out.Next = deliveries.Retrying, l.start.Add(time.Duration(l.returned)*time.Second-24*time.Hour)
-		if d.pending = n == 0 && j.Attempts == 0; d.pending {
+		if n == 0 && j.Attempts == 0 {
 			out.State, out.Attempts = deliveries.Pending, 0
 		}
 		d.first = false
