@@ -118,9 +118,9 @@ type Release struct {
 }
 
 const (
-	// backlogPage is how many occurrences are read, and schedulePage how many rows are changed at
-	// once.
-	backlogPage  = 5_000
+	// backlogPage is how many occurrences are examined, and schedulePage how many rows are changed
+	// at once.
+	backlogPage  = 50_000
 	schedulePage = 2_000
 )
 
@@ -164,18 +164,16 @@ func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan ti
 func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Release) (old []events.OccurrenceID, err error) {
 	r.Waiting = make([]Amount, len(Ages))
 	now := i.clock.Now()
-	for after, more := events.OccurrenceID(0), true; more; {
-		page, err := ports.View(ctx, i.store, func(tx ports.Tx) ([]installation.Backlog, error) {
-			return tx.Installation().Backlogs(ctx, after, backlogPage)
+	for last, more := events.OccurrenceID(0), true; more; more = last > 0 {
+		after := last
+		page, err := ports.View(ctx, i.store, func(tx ports.Tx) (page []installation.Backlog, err error) {
+			page, last, err = tx.Installation().Backlogs(ctx, after, backlogPage)
+			return page, err
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range page {
-			after = b.ID
-			if b.Messages <= 0 && !b.Expanding {
-				continue
-			}
 			age := now.Sub(b.Since)
 			r.group(age).add(b)
 			if olderThan > 0 && age > olderThan {
@@ -183,7 +181,6 @@ func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Re
 				old = append(old, b.ID)
 			}
 		}
-		more = len(page) == backlogPage
 	}
 	return old, nil
 }

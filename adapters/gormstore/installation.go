@@ -46,26 +46,35 @@ func (r installationRepo) SetState(ctx context.Context, s installation.State) er
 // errNoState means that the only row of the table was deleted.
 var errNoState = errors.New("the table installation has lost its row")
 
-func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]installation.Backlog, error) {
+func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]installation.Backlog, events.OccurrenceID, error) {
+	var last *events.OccurrenceID
+	err := r.db(ctx).Raw("SELECT MAX(id) FROM (SELECT id FROM occurrences WHERE id > ? ORDER BY id LIMIT ?) AS page", after, limit).Scan(&last).Error
+	if err != nil || last == nil {
+		return nil, 0, err
+	}
 	type backlogRow struct {
 		ID        events.OccurrenceID
 		CreatedAt time.Time
 		SendAt    *time.Time
 		Expanding bool
-		Ended     bool
 		Messages  int
 	}
-	return all(r.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.expanded_at IS NULL OR o.scheduled AS expanding,
-			COALESCE(o.cancelled_at, (SELECT c.cancelled_at FROM cancellations c WHERE c.occurrence_id = o.id)) IS NOT NULL AS ended,
-			(SELECT COALESCE(SUM(t.pending + t.sending + t.retrying), 0) FROM occurrence_tallies t WHERE t.occurrence_id = o.id) AS messages
-		FROM occurrences o WHERE o.id > ? ORDER BY o.id LIMIT ?`, after, limit), func(row backlogRow) installation.Backlog {
-		b := installation.Backlog{ID: row.ID, Since: row.CreatedAt.UTC()}
+	onPage := func(id string) string { return id + " > @after AND " + id + " <= @last" }
+	found, err := all(r.db(ctx).Raw(`
+		WITH open AS (SELECT occurrence_id, SUM(pending + sending + retrying) AS messages FROM occurrence_tallies
+				WHERE `+onPage("occurrence_id")+` GROUP BY occurrence_id HAVING SUM(pending + sending + retrying) > 0),
+			waiting AS (SELECT occurrence_id AS id FROM open
+				UNION SELECT id FROM occurrences WHERE expanded_at IS NULL AND `+onPage("id")+`
+				UNION SELECT id FROM occurrences WHERE scheduled AND `+onPage("id")+`)
+		SELECT o.id, o.created_at, o.send_at, o.expanded_at IS NULL OR o.scheduled AS expanding, COALESCE(open.messages, 0) AS messages
+		FROM waiting JOIN occurrences o ON o.id = waiting.id LEFT JOIN open ON open.occurrence_id = o.id
+		WHERE o.cancelled_at IS NULL AND NOT `+exists("SELECT 1 FROM cancellations c WHERE c.occurrence_id = o.id")+`
+		ORDER BY o.id`, map[string]any{"after": after, "last": *last}), func(row backlogRow) installation.Backlog {
+		b := installation.Backlog{ID: row.ID, Since: row.CreatedAt.UTC(), Expanding: row.Expanding, Messages: row.Messages}
 		if row.SendAt != nil {
 			b.Since = row.SendAt.UTC()
 		}
-		if !row.Ended {
-			b.Expanding, b.Messages = row.Expanding, row.Messages
-		}
 		return b
 	})
+	return found, *last, err
 }

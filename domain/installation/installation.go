@@ -67,8 +67,8 @@ type Repository interface {
 	Lock(ctx context.Context) (State, error)
 	// SetState stores the state.
 	SetState(ctx context.Context, s State) error
-	// Backlogs returns the remaining work of occurrences of all organizations, for the operator of
-	// the installation: those after the given one by id, at most limit, even if nothing remains.
-	// Cancelled ones have none.
-	Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]Backlog, error)
+	// Backlogs examines the next occurrences of all organizations by id, at most limit after the
+	// given one, for the operator of the installation. It returns those with remaining work, and
+	// the last one that it examined, 0 at the end. Cancelled ones have no work.
+	Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]Backlog, events.OccurrenceID, error)
 }
