@@ -45,6 +45,7 @@ func TestExpansionOfOthersAfterAFailure(t *testing.T) {
 				assert.Positive(t, failures)
 				_, err := h.Queue().Expand(t.Context(), again.limit)
 				require.ErrorContains(t, err, "refused", "it is tried again, because nothing else waits")
+				require.ErrorContains(t, err, fmt.Sprintf("occurrence %d: ", all[1]))
 				accept()
 				h.expandAll(t)
 				for _, id := range all {

@@ -26,13 +26,14 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 
-	attempts        *prometheus.CounterVec
-	attemptDuration *prometheus.HistogramVec
-	handOff         prometheus.Histogram
-	outcomes        *prometheus.CounterVec
-	lost            prometheus.Counter
-	created         prometheus.Counter
-	expanded        prometheus.Counter
+	attempts         *prometheus.CounterVec
+	attemptDuration  *prometheus.HistogramVec
+	handOff          prometheus.Histogram
+	outcomes         *prometheus.CounterVec
+	lost             prometheus.Counter
+	created          prometheus.Counter
+	expanded         prometheus.Counter
+	expansionsFailed prometheus.Counter
 }
 
 var _ delivery.Meter = (*Metrics)(nil)
@@ -66,13 +67,14 @@ func New(version, runtime string) *Metrics {
 		attemptDuration: prometheus.NewHistogramVec(histogram("delivery_attempt_duration_seconds", "How long providers took.", attemptBuckets), []string{"protocol"}),
 		handOff: prometheus.NewHistogram(histogram("delivery_handoff_delay_seconds", "How long deliveries existed before they were first handed to a provider.",
 			handOffBuckets)),
-		outcomes: prometheus.NewCounterVec(counter("delivery_outcomes_total", "Outcomes that were stored, by the state of the delivery after it."), []string{"state"}),
-		lost:     prometheus.NewCounter(counter("leases_lost_total", "Deliveries that another worker had taken over before their outcome was stored.")),
-		created:  prometheus.NewCounter(counter("deliveries_created_total", "Deliveries that were written, skipped ones included.")),
-		expanded: prometheus.NewCounter(counter("occurrences_expanded_total", "Occurrences all of whose deliveries were written.")),
+		outcomes:         prometheus.NewCounterVec(counter("delivery_outcomes_total", "Outcomes that were stored, by the state of the delivery after it."), []string{"state"}),
+		lost:             prometheus.NewCounter(counter("leases_lost_total", "Deliveries that another worker had taken over before their outcome was stored.")),
+		created:          prometheus.NewCounter(counter("deliveries_created_total", "Deliveries that were written, skipped ones included.")),
+		expanded:         prometheus.NewCounter(counter("occurrences_expanded_total", "Occurrences all of whose deliveries were written.")),
+		expansionsFailed: prometheus.NewCounter(counter("expansions_failed_total", "Expansions of occurrences that failed and are tried again.")),
 	}
 	m.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.attempts, m.attemptDuration, m.handOff, m.outcomes, m.lost, m.created, m.expanded)
+		m.requests, m.latency, m.attempts, m.attemptDuration, m.handOff, m.outcomes, m.lost, m.created, m.expanded, m.expansionsFailed)
 	return m
 }
 
@@ -116,3 +118,6 @@ func (m *Metrics) Expanded(e deliveries.Expansion) {
 	m.created.Add(float64(e.Deliveries))
 	m.expanded.Add(float64(e.Completed))
 }
+
+// ExpansionFailed counts an expansion that failed.
+func (m *Metrics) ExpansionFailed() { m.expansionsFailed.Inc() }

@@ -86,6 +86,7 @@ func shown(t *testing.T, s metrics.Sources) string {
 	m.Recorded([]deliveries.Outcome{{State: deliveries.Sent}, {State: deliveries.Sent}, {State: deliveries.Failed}}, 4)
 	m.Expanded(deliveries.Expansion{Deliveries: 9})
 	m.Expanded(deliveries.Expansion{Deliveries: 1, Completed: 3})
+	m.ExpansionFailed()
 	return read(t, m)
 }
 
@@ -123,6 +124,7 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_installation_read_only 0`,
 		`tocsin_deliveries_created_total 10`,
 		`tocsin_occurrences_expanded_total 3`,
+		`tocsin_expansions_failed_total 1`,
 		`tocsin_loop_restarts_total{loop="expand"} 2`,
 		`tocsin_loops_stuck{loop="expand"} 0`,
 		`tocsin_loops_stuck{loop="sending by channel"} 2`,

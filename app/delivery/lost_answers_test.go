@@ -123,6 +123,7 @@ type lostMeter struct{ lost atomic.Int64 }
 
 func (m *lostMeter) Attempted(delivery.Attempt)                {}
 func (m *lostMeter) Expanded(deliveries.Expansion)             {}
+func (m *lostMeter) ExpansionFailed()                          {}
 func (m *lostMeter) Recorded(_ []deliveries.Outcome, lost int) { m.lost.Add(int64(lost)) }
 
 // disconnected is a queue that fails to record for a while. It notes whether the outcomes that it

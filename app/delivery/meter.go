@@ -16,6 +16,8 @@ type Meter interface {
 	Recorded(outcomes []deliveries.Outcome, lost int)
 	// Expanded counts deliveries that were written, and occurrences that have all of theirs.
 	Expanded(e deliveries.Expansion)
+	// ExpansionFailed counts an expansion that failed. It is tried again.
+	ExpansionFailed()
 }
 
 // Attempt is an attempt to hand a message to a provider, or a delivery that failed without one.
@@ -34,6 +36,7 @@ type unmetered struct{}
 func (unmetered) Attempted(Attempt)                  {}
 func (unmetered) Recorded([]deliveries.Outcome, int) {}
 func (unmetered) Expanded(deliveries.Expansion)      {}
+func (unmetered) ExpansionFailed()                   {}
 
 // Pause is a pause of a channel because of its provider.
 type Pause struct {

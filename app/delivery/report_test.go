@@ -196,6 +196,7 @@ type meter struct {
 	mu       sync.Mutex
 	attempts []delivery.Attempt
 	recorded map[deliveries.State]int
+	failed   int // expansions
 }
 
 func (m *meter) Attempted(a delivery.Attempt) {
@@ -213,6 +214,39 @@ func (m *meter) Recorded(all []deliveries.Outcome, _ int) {
 }
 
 func (m *meter) Expanded(deliveries.Expansion) {}
+
+func (m *meter) ExpansionFailed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failed++
+}
+
+// unexpandable is a queue with an occurrence that cannot be expanded for a while.
+type unexpandable struct {
+	*fakeQueue
+	failures int
+}
+
+func (q *unexpandable) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+	if q.failures == 0 {
+		return q.fakeQueue.Expand(ctx, limit)
+	}
+	q.failures--
+	return deliveries.Expansion{}, errors.New("refused")
+}
+
+// TestWorkerCountsFailedExpansions checks that only failures count, not that there is nothing to
+// do.
+func TestWorkerCountsFailedExpansions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{recorded: map[deliveries.State]int{}}
+		set := settings()
+		set.Meter = m
+		work(t, &unexpandable{newFakeQueue(0, nil), 3}, fakeDriver{}, plainComposer{}, set, func() { let(time.Minute) })
+		assert.Equal(t, 3, m.failed)
+	})
+}
 
 func TestWorkerMeter(t *testing.T) {
 	t.Parallel()

@@ -255,6 +255,9 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 			afterPage = !small
 			continue
 		}
+		if !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil {
+			w.set.Meter.ExpansionFailed()
+		}
 		loop.Pause(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, w.expand)
 	}
