@@ -228,7 +228,7 @@ func (s *sender) beginSpan(ctx context.Context, held *claims, o events.Occurrenc
 func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) {
 	a := Attempt{Protocol: s.protocol, Became: o.State, Took: s.worker.clock.Now().Sub(began)}
 	if j.Attempts == 0 {
-		a.Waited = began.Sub(j.Created)
+		a.Waited = began.Sub(s.created(j))
 	}
 	s.worker.set.Meter.Attempted(a)
 }
@@ -239,6 +239,9 @@ func (s *sender) meterUntried(o deliveries.Outcome) {
 		s.worker.set.Meter.Attempted(Attempt{Protocol: s.protocol, Became: o.State, Untried: true})
 	}
 }
+
+// created returns when a delivery was created, by this machine's clock.
+func (s *sender) created(j deliveries.Job) time.Time { return j.Created.Add(s.worker.Skew()) }
 
 // target is the host that a delivery goes to; empty when all go to the channel's provider.
 func (s *sender) target(j deliveries.Job) string { return deliveries.Target(s.protocol, j.Address) }
@@ -290,9 +293,7 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	if failure.Channel {
 		after = 0 // The breaker pauses the channel, and messages wait for it without losing attempts.
 	}
-	// The creation by this machine's clock, like the time of the next attempt.
-	created := j.Created.Add(s.worker.Skew())
-	next, more := s.worker.set.Retry.Next(out.Attempts, created, now, after, rand.Float64()) //nolint:gosec // Jitter is no secret.
+	next, more := s.worker.set.Retry.Next(out.Attempts, s.created(j), now, after, rand.Float64()) //nolint:gosec // Jitter is no secret.
 	if !more {
 		out.Error = outOfTime(failure.Error())
 		return out

@@ -156,6 +156,24 @@ func TestRequestedPauseStopsAttempts(t *testing.T) {
 	}
 }
 
+// TestHandOffDelayUsesServerClock is about a machine whose clock is a day ahead: its messages have
+// not waited for a day.
+func TestHandOffDelayUsesServerClock(t *testing.T) {
+	t.Parallel()
+	const ahead = 24 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		q.skew = ahead
+		clock, m, set := &jumping{}, &meter{recorded: map[deliveries.State]int{}}, settings()
+		clock.ahead.Store(int64(ahead))
+		set.Meter = m
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		workAt(t, clock, q, d, plainComposer{}, set, func() { let(time.Minute) })
+		require.Len(t, m.attempts, 1)
+		assert.Less(t, m.attempts[0].Waited, time.Minute)
+	})
+}
+
 // TestRetryForUsesServerClock is about a machine whose clock is a day ahead: its messages are no
 // older than those of others.
 func TestRetryForUsesServerClock(t *testing.T) {
