@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -11,7 +12,6 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -212,13 +212,14 @@ func (a *API) listDeliveries(c call) error {
 
 func (a *API) explainOccurrence(c call) error {
 	o := web.ID[events.OccurrenceID](c, "id")
-	var faults fault.Fields
-	onlyParameters(c.QueryParams(), &faults, "user")
-	username := c.QueryParam("user")
-	if username == "" {
-		faults.Addf("user", "is required")
+	f, username := c.filters(), ""
+	onlyParameters(f.query, &f.faults, "user")
+	if strings.TrimSpace(f.query.Get("user")) == "" {
+		f.faults.Addf("user", "is required")
+	} else {
+		username = f.text("user")
 	}
-	if err := faults.Err(); err != nil {
+	if err := f.faults.Err(); err != nil {
 		return err
 	}
 	e, err := a.use.Occurrences.Explain(c.ctx, c.at(), o, username)

@@ -53,6 +53,13 @@ func TestOccurrenceExplain(t *testing.T) {
 		w.get(occurrencePath(id) + "explain/?user=anna@example.org").is(http.StatusNotFound)
 		w.get(occurrencePath(id) + "explain/?user=").isBadRequestFor("user")
 		w.get(occurrencePath(id) + "explain/").isBadRequestFor("user")
+		for query, want := range map[string]string{
+			"user=": "is required", "user=%20": "is required", "user=%00": "must be UTF-8, without any NUL character",
+			"user=a%00b": "must be UTF-8, without any NUL character", "user=%ff": "must be UTF-8, without any NUL character",
+			"user=" + strings.Repeat("x", 2049): "has more than 2048 characters",
+		} {
+			require.Equal(w, map[string][]string{"user": {want}}, w.get(occurrencePath(id)+"explain/?"+query).errors(), query)
+		}
 		mistyped := w.get(occurrencePath(id) + "explain/?username=anna")
 		mistyped.isBadRequestFor("username", "user")
 		require.Equal(w, "unknown_parameter username", read[problem](mistyped).Code+" "+read[problem](mistyped).Param)
