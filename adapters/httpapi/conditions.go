@@ -42,6 +42,11 @@ func conditionOf(h http.Header) (*condition, error) {
 		case name == headerIfMatch && slices.ContainsFunc(found, isWeak): // It would never match (RFC 9110).
 			faults.Addf(name, "a weak ETag cannot be used in If-Match")
 		}
+		if name == headerIfNoneMatch { // It compares weakly: W/"a" is "a" (RFC 9110, section 13.1.2).
+			for i := range found {
+				found[i] = strings.TrimPrefix(found[i], "W/")
+			}
+		}
 		*tags = found
 	}
 	if c.match == nil && c.noneMatch == nil {

@@ -44,7 +44,7 @@ func TestConditions(t *testing.T) {
 		require.Equal(w, second, w.get(path).header.Get("ETag"), "PATCH shows what GET shows")
 		stranger := w.as(w.issue(scope("globex"), access.UserWrite)).with("If-Match", second)
 		w.unchanged(func() {
-			for _, c := range [][2]string{{"If-Match", first}, {"If-None-Match", "*"}, {"If-None-Match", second}} {
+			for _, c := range [][2]string{{"If-Match", first}, {"If-None-Match", "*"}, {"If-None-Match", second}, {"If-None-Match", `"x", W/` + second}} {
 				client := w.with(c[0], c[1])
 				for _, a := range []answer{client.patch(path, object{"first_name": "Eve"}), client.delete(path, nil)} {
 					assert.Equal(w, c[0], read[problem](a.is(http.StatusPreconditionFailed)).Param)
@@ -64,6 +64,7 @@ func TestConditions(t *testing.T) {
 			w.with("If-Match", second).post(addressesPath("anna@example.org"), object{"value": "a@example.org"}).isBadRequestFor("If-Match")
 			stranger.patch(path, object{"first_name": "Eve"}).is(http.StatusForbidden)
 		})
+		w.with("If-None-Match", "W/"+first).patch(path, object{"last_name": "Y"}).is(http.StatusOK)
 		w.with("If-Match", "*").patch(path, object{"last_name": "Z"}).is(http.StatusOK)
 		w.with("If-Match", w.get(path).header.Get("ETag")).delete(path, nil).is(http.StatusOK)
 	}))
