@@ -58,6 +58,7 @@ const (
 	Mailed         MailResult = iota + 1
 	NoAddress                 // the organization has recorded no e-mail address of the member
 	AddressRefused            // the provider refuses this address
+	MessageRefused            // the driver refuses the message by itself; the provider was not asked
 	ChannelFailed             // the channel does not work, or cannot be used
 )
 
@@ -125,6 +126,8 @@ func mailResult(wrong error) MailResult {
 	switch {
 	case wrong == nil:
 		return Mailed
+	case answered && f.Unsent:
+		return MessageRefused
 	case answered && !f.Channel && !f.Temporary:
 		return AddressRefused
 	}

@@ -77,6 +77,8 @@ func (c call) mailInvitation(id users.MemberID, token string, made *invitationVi
 		made.Failed = words.Of("this organization has no e-mail address for this user")
 	case app.AddressRefused:
 		made.Failed = words.Of("the mail server does not accept mail for %s", to)
+	case app.MessageRefused:
+		made.Failed = words.Of("the driver refused the message to %s before anything was sent", to)
 	case app.ChannelFailed:
 		made.Failed = words.Of("the channel of this installation does not work")
 	}

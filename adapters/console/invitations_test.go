@@ -126,6 +126,8 @@ func TestMailFailureShowsLink(t *testing.T) {
 	}{
 		"TheServerRefusesTheAddress": {func(f *fixture) { f.post.fails(&deliveries.Failure{Err: errors.New("550 no such user")}) },
 			"the mail server does not accept mail for ada@example.org"},
+		"TheDriverRefusesTheMessage": {func(f *fixture) { f.post.fails(deliveries.Unsendable("the address is invalid")) },
+			"the driver refused the message to ada@example.org before anything was sent"},
 		"TheServerIsAway": {func(f *fixture) {
 			f.post.fails(&deliveries.Failure{Err: errors.New("no connection"), Detail: errors.New("to 10.1.2.3"), Temporary: true, Channel: true})
 		}, "the channel of this installation does not work"},
