@@ -136,7 +136,11 @@ func filledHours(first time.Time, known []statistics.ChannelHour) []statistics.C
 
 // backlogs reads what is due in some channels of an organization.
 func (s *Channels) backlogs(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID]statistics.Backlog, error) {
-	due, err := tx.Statistics().BacklogsOf(ctx, org, ids, s.clock.Now(), queueCounted)
+	now, err := tx.Deliveries().StoreTime(ctx, s.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	due, err := tx.Statistics().BacklogsOf(ctx, org, ids, now, queueCounted)
 	all := make(map[channels.ID]statistics.Backlog, len(due))
 	for _, b := range due {
 		all[b.Channel] = b

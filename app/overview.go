@@ -41,6 +41,7 @@ func NewOverviews(store ports.Store, clock ports.Clock) *Overviews {
 
 // Attention is what needs an operator's attention in an organization.
 type Attention struct {
+	Now      time.Time             // by the clock that decides what is due, as the times of Backlogs are
 	Outages  []channels.Failing    // the first ten channels that do not work
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to overdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with failed deliveries
@@ -100,7 +101,11 @@ func (o *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (m
 	if err != nil {
 		return nil, err
 	}
-	backlogs, err := tx.Statistics().Backlogs(ctx, in, now.Add(-overdueAfter), overdueCounted)
+	storeNow, err := tx.Deliveries().StoreTime(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	backlogs, err := tx.Statistics().Backlogs(ctx, in, storeNow.Add(-overdueAfter), overdueCounted)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +123,7 @@ func (o *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (m
 	}
 	found := make(map[orgs.ID]*Attention, len(in))
 	for _, org := range in {
-		found[org] = &Attention{}
+		found[org] = &Attention{Now: storeNow}
 	}
 	for _, s := range snoozes {
 		a := found[s.Organization]

@@ -69,7 +69,7 @@ func QueueCounted(n int) bool { return n >= queueCounted }
 type SystemReport struct {
 	InstanceInfo
 
-	Now     time.Time
+	Now     time.Time // by this machine's clock
 	Queue   statistics.Queue
 	Workers []deliveries.Presence
 }
@@ -78,7 +78,11 @@ type SystemReport struct {
 func (s *System) Show(ctx context.Context) (r SystemReport, err error) {
 	r = SystemReport{InstanceInfo: s.facts(ctx), Now: s.clock.Now()}
 	err = s.store.View(ctx, func(tx ports.Tx) error {
-		if r.Queue, err = tx.Statistics().Queue(ctx, r.Now, queueCounted); err != nil {
+		storeNow, err := tx.Deliveries().StoreTime(ctx, r.Now)
+		if err != nil {
+			return err
+		}
+		if r.Queue, err = tx.Statistics().Queue(ctx, storeNow, queueCounted); err != nil {
 			return err
 		}
 		r.Workers, err = tx.Statistics().Workers(ctx)

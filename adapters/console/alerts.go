@@ -63,7 +63,7 @@ func (c call) channelAlerts(org string, a app.Attention) (all []alert) {
 	}
 	for _, b := range a.Backlogs {
 		if !reported[b.Channel] {
-			all = append(all, alert{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, Age: formatAge(now.Sub(b.Oldest)), Reason: b.Error,
+			all = append(all, alert{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, Age: formatAge(a.Now.Sub(b.Oldest)), Reason: b.Error,
 				Impact: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
 		}
 	}

@@ -122,7 +122,8 @@ type Repository interface {
 	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
 	// Backlogs returns the channels of these organizations with deliveries that were due before a
 	// time, and how many there are, counted up to most for each channel and priority. It reads no
-	// more rows than it counts.
+	// more rows than it counts. Its times, and those of BacklogsOf and Queue, are by the clock that
+	// decides what is due; see StoreTime of [deliveries.Repository].
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
 	// BacklogsOf is Backlogs of these channels of the organization, or of any of its projects.
 	BacklogsOf(ctx context.Context, org orgs.ID, ids []channels.ID, before time.Time, most int) ([]Backlog, error)
