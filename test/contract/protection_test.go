@@ -78,6 +78,31 @@ func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
 		}
 	}))
 
+	t.Run("SomeCallsAddWhatTheyLack", both(func(w *world) {
+		const boss, bo = "boss@example.org", "bo@example.org"
+		values := func() (all []string) {
+			for _, a := range read[[]address](w.get(addressesPath(boss)).is(http.StatusOK)) {
+				all = append(all, a.Value)
+			}
+			return all
+		}
+		w.post(registerPath, object{"username": boss, "email": bo, "first_name": "Bo"}).is(http.StatusCreated)
+		w.appoint(users.RoleAdministrator)
+		want := read[user](w.get(userPath(boss)).is(http.StatusOK))
+		require.Empty(w, want.Groups)
+		require.Empty(w, values())
+
+		w.post(usersPath, object{"email": boss, "first_name": "Eve", "custom_fields": object{"a": 1}}).is(http.StatusOK)
+		require.Equal(w, []string{boss}, values())
+		w.post(usersPath+"bulk/", object{"users": list{object{"email": bo, "first_name": "Eve"}}}).is(http.StatusOK)
+		require.ElementsMatch(w, []string{boss, bo}, values())
+		want.Groups = []string{"Default"}
+		require.Equal(w, want, read[user](w.get(userPath(boss)).is(http.StatusOK)), "nothing else has changed")
+		l := w.list(listsPath, "customers")
+		w.add(l, bo)
+		require.Equal(w, "shop-mail", w.recipients(l)[0].Channel, "the address had no channel")
+	}))
+
 	t.Run("ReadValuesCanBePostedAgain", both(func(w *world) {
 		w.post(usersPath, object{"email": "boss@example.org", "first_name": "Bo"}).is(http.StatusCreated)
 		w.appoint(users.RoleAdministrator)
