@@ -45,3 +45,9 @@ func RetryAfter(header string, now time.Time) time.Duration {
 	}
 	return min(max(pause, 0), MaxRetryAfter)
 }
+
+// MayHavePassedOn reports whether a status is that of a gateway that may have passed the request
+// on: it got no good answer, or none in time.
+func MayHavePassedOn(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+}

@@ -113,6 +113,28 @@ func TestJoinedRoomOfMatrix(t *testing.T) { //nolint:paralleltest // they share 
 	assert.False(t, failure.MaybeAccepted)
 }
 
+// TestGatewayAnswers checks that no other member of a pool sends at once what a gateway may have
+// passed on.
+func TestGatewayAnswers(t *testing.T) { //nolint:paralleltest // they share the Internet
+	unsure := map[int]bool{http.StatusInternalServerError: false, http.StatusBadGateway: true, http.StatusServiceUnavailable: false, http.StatusGatewayTimeout: true}
+	for name, row := range services {
+		for status, want := range unsure {
+			answers(says(status, "<html>"))
+			failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), message(row.address)))
+			assert.Equal(t, unreachable, kind{failure.Temporary, failure.Channel}, failure)
+			assert.Equal(t, want && name != "matrix", failure.MaybeAccepted, "%s: %d", name, status) // Matrix failed at the join.
+		}
+	}
+	answers(func(r *http.Request) reply {
+		if r.Method == http.MethodPut {
+			return reply{http.StatusGatewayTimeout, "<html>", nil}
+		}
+		return reply{http.StatusOK, `{"room_id": "!a:example.org"}`, nil}
+	})
+	row := services["matrix"]
+	assert.True(t, deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), message(row.address))).MaybeAccepted)
+}
+
 // TestManyRetries checks that the memory of the driver is limited.
 func TestManyRetries(t *testing.T) { //nolint:paralleltest // they share the Internet
 	const remembered = 20

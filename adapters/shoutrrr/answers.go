@@ -68,7 +68,7 @@ func byStatus(a answer) *deliveries.Failure {
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500,
 		status == http.StatusUnauthorized && !a.addressInLogin:
-		return deliveries.Unreachable("%s", a.words())
+		return deliveries.Unreachable("%s", a.words()).WithMaybeAccepted(outbound.MayHavePassedOn(status))
 	}
 	return deliveries.Refused("%s", a.words())
 }

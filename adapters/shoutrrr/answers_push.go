@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -96,7 +97,7 @@ func classifyTelegram(a answer) *deliveries.Failure {
 	case a.status == http.StatusBadRequest, a.status == http.StatusForbidden: // No such chat, or the recipient has blocked the bot.
 		return deliveries.Refused("answered %s", text)
 	}
-	failed := deliveries.Unreachable("answered %s", text) // A wrong token is 401 or 404, too many messages 429.
+	failed := deliveries.Unreachable("answered %s", text).WithMaybeAccepted(outbound.MayHavePassedOn(a.status)) // A wrong token is 401 or 404, too many messages 429.
 	failed.RetryAfter = pauseOf(float64(said.Parameters.RetryAfter))
 	return failed
 }

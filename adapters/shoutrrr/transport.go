@@ -70,6 +70,7 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if failed.Temporary && failed.RetryAfter == 0 {
 			failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
 		}
+		failed.MaybeAccepted = failed.MaybeAccepted && w.hasMessage(r)
 		w.failed = w.peer.Redact(failed, a.words())
 	} else {
 		w.accept(r)
@@ -80,7 +81,12 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // accept records that a request was accepted.
 func (w *messageTransport) accept(r *http.Request) {
 	w.accepted++
-	w.delivered = w.delivered || w.prepares == nil || !w.prepares(r)
+	w.delivered = w.delivered || w.hasMessage(r)
+}
+
+// hasMessage reports whether a request has the message.
+func (w *messageTransport) hasMessage(r *http.Request) bool {
+	return w.prepares == nil || !w.prepares(r)
 }
 
 // closeBody closes the body of a request that is not sent, as a transport must.

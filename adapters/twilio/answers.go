@@ -85,7 +85,8 @@ func classify(response *http.Response, peer *outbound.Peer, now time.Time) *deli
 	if !isChannelError(status, a.Code) {
 		return peer.Redact(deliveries.Refused("%s", said), words)
 	}
-	failed := deliveries.Unreachable("%s", said)
+	unsure := outbound.MayHavePassedOn(status) || status == http.StatusInternalServerError && a.Code == 0
+	failed := deliveries.Unreachable("%s", said).WithMaybeAccepted(unsure)
 	failed.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
 	return peer.Redact(failed, words)
 }

@@ -200,6 +200,16 @@ func TestAnswers(t *testing.T) {
 			assert.Len(t, a.requests, 1, "a redirect was followed")
 		})
 	}
+	for _, c := range []struct {
+		status, code int
+		unsure       bool
+	}{{500, 0, true}, {500, 20500, false}, {502, 0, true}, {504, 0, true}, {503, 0, false}, {503, 20503, false}, {429, 0, false}, {401, 20003, false}} {
+		t.Run(fmt.Sprintf("MaybeAccepted/%d/%d", c.status, c.code), func(t *testing.T) {
+			t.Parallel()
+			a := serve(t, refuse(c.status, c.code))
+			assert.Equal(t, c.unsure, fail(t, open(t, channels.Settings{"base_url": a.URL}), message()).MaybeAccepted)
+		})
+	}
 	t.Run("HonoursRetryAfter", func(t *testing.T) {
 		t.Parallel()
 		a := serve(t, refuse(429, 20429, "Retry-After", "7"))

@@ -24,7 +24,7 @@ type Failure struct {
 	Target     bool
 	RetryAfter time.Duration // requested by the provider; 0: nothing
 	// MaybeAccepted says that the provider may have accepted the message nevertheless, or a part of
-	// it: an answer is missing, or only some of several targets accepted it.
+	// it: an answer is missing or that of a gateway, or only some of several targets accepted it.
 	MaybeAccepted bool
 	// Unsent says that the driver refused the message by itself, without contacting the provider.
 	// So it says nothing about the channel, and does not count against its quota.
