@@ -52,7 +52,7 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 	watched, peer := outbound.Watch(ctx)
 	key := keyOf(link, n)
 	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify, prepares: d.settings.service.prepares,
-		addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
+		reads: d.settings.service.classify != nil, reports: d.settings.service.reports, addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
 	if w.classify == nil {
 		w.classify = byStatus
 	}

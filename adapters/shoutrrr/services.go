@@ -36,6 +36,7 @@ type service struct {
 	prepares func(r *http.Request) bool
 	// classify classifies a response; nil: byStatus does.
 	classify func(a answer) *deliveries.Failure
+	reports  bool // with a 2xx its body may report a failure
 }
 
 // services are the supported services. The tests check that each reports its errors. `generic` (see
@@ -46,26 +47,26 @@ type service struct {
 // library would bypass the guard, have no context and follow redirects.
 func services() map[string]service {
 	return map[string]service{
-		"bark":       {connects: true, titled: true, posts: barkPosts, classify: classifyBark},
+		"bark":       {connects: true, titled: true, posts: barkPosts, classify: classifyBark, reports: true},
 		"discord":    {titled: true, posts: discordPosts, classify: classifyDiscord},
 		"googlechat": {connects: true, posts: googlechatPosts},
 		"gotify":     {connects: true, titled: true, keyed: true},
 		"ifttt":      {posts: iftttPosts},
-		"join":       {titled: true, posts: joinPosts, classify: classifyJoin},
-		"lark":       {connects: true, titled: true, keyed: true, posts: larkPosts, classify: classifyLark},
+		"join":       {titled: true, posts: joinPosts, classify: classifyJoin, reports: true},
+		"lark":       {connects: true, titled: true, keyed: true, posts: larkPosts, classify: classifyLark, reports: true},
 		"matrix":     {connects: true, posts: matrixJoins, send: sendMatrix, prepares: joinsMatrix, classify: classifyMatrix},
 		"mattermost": {connects: true, classify: classifyMattermost},
 		"notifiarr":  {titled: true, posts: notifiarrPosts},
 		"ntfy":       {connects: true, titled: true},
 		"opsgenie":   {connects: true, titled: true, keyed: true, posts: opsgeniePosts},
-		"pushbullet": {titled: true, posts: pushbulletPosts, classify: classifyPushbullet},
+		"pushbullet": {titled: true, posts: pushbulletPosts, classify: classifyPushbullet, reports: true},
 		"pushover":   {titled: true, classify: classifyPushover},
-		"rocketchat": {connects: true, classify: classifyRocketchat},
+		"rocketchat": {connects: true, classify: classifyRocketchat, reports: true},
 		"signal":     {connects: true, posts: signalPosts, classify: classifySignal},
-		"slack":      {titled: true, posts: slackPosts, classify: classifySlack},
-		"teams":      {titled: true, posts: teamsPosts, classify: classifyTeams},
-		"telegram":   {posts: telegramPosts, classify: classifyTelegram},
-		"wecom":      {posts: wecomPosts, classify: classifyWecom},
+		"slack":      {titled: true, posts: slackPosts, classify: classifySlack, reports: true},
+		"teams":      {titled: true, posts: teamsPosts, classify: classifyTeams, reports: true},
+		"telegram":   {posts: telegramPosts, classify: classifyTelegram, reports: true},
+		"wecom":      {posts: wecomPosts, classify: classifyWecom, reports: true},
 		"zulip":      {connects: true, posts: zulipPosts},
 	}
 }

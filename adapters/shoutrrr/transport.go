@@ -28,6 +28,8 @@ type messageTransport struct {
 	peer           *outbound.Peer
 	classify       func(answer) *deliveries.Failure
 	prepares       func(*http.Request) bool // nil: no request does
+	reads          bool                     // classify reads the body
+	reports        bool                     // with a 2xx the body may report a failure
 	addressInLogin bool                     // the address is part of the login
 	skip           int                      // how many requests were accepted in earlier attempts
 	accepted       int                      // how many requests were accepted, also in earlier attempts
@@ -58,15 +60,16 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.failed = w.noResponse(err)
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, broken := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	_ = response.Body.Close() // The body was read.
-	if err != nil {
-		w.failed = w.noResponse(err)
-		return nil, err
-	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	a := answer{status: response.StatusCode, body: body, addressInLogin: w.addressInLogin}
-	if failed := w.classify(a); failed != nil {
+	failed := w.classify(a)
+	if broken != nil && w.needsBody(r, a, failed) {
+		w.failed = w.noResponse(broken)
+		return nil, broken
+	}
+	if failed != nil {
 		if failed.Temporary && failed.RetryAfter == 0 {
 			failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
 		}
@@ -76,6 +79,14 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.accept(r)
 	}
 	return response, nil
+}
+
+// needsBody reports whether the rest of a body might change how its response is classified.
+func (w *messageTransport) needsBody(r *http.Request, a answer, failed *deliveries.Failure) bool {
+	if a.status >= 200 && a.status < 300 {
+		return w.reports || !w.hasMessage(r)
+	}
+	return w.reads && !failed.Temporary
 }
 
 // accept records that a request was accepted.
