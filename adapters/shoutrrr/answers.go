@@ -59,14 +59,18 @@ func (a answer) quote(said string) string {
 	return strings.TrimSuffix(a.words(), " with an error") + " " + said
 }
 
+// channelStatuses are the statuses from 400 to 499 that are about the service and not a recipient.
+var channelStatuses = []int{http.StatusPaymentRequired, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
+	http.StatusTooEarly, http.StatusTooManyRequests}
+
 // byStatus classifies a status (decisions 6); nil: the message was accepted. An error of the
-// service is a failure of the channel. So is a failed login, unless the address is part of the
-// login.
+// service is a failure of the channel. So are a failed login, unless the address is part of the login,
+// an unpaid bill, and answers that come from a wrong address of the service or from a proxy.
 func byStatus(a answer) *deliveries.Failure {
 	switch status := a.status; {
 	case status >= 200 && status < 300:
 		return nil
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500,
+	case status < 400, status >= 500, slices.Contains(channelStatuses, status),
 		status == http.StatusUnauthorized && !a.addressInLogin:
 		return deliveries.Unreachable("%s", a.words()).WithMaybeAccepted(outbound.MayHavePassedOn(status))
 	}

@@ -37,6 +37,7 @@ var channelErrors = []int{
 	21611, // the sender's queue is full
 	21659, // the sender is not ours
 	21660, // the sender belongs to another account
+	21661, // the sender cannot send text messages
 	21701, // no such messaging service
 	21702, // the messaging service sends nothing
 	21703, // the messaging service has no senders
@@ -92,13 +93,11 @@ func classify(response *http.Response, peer *outbound.Peer, now time.Time) *deli
 }
 
 // isChannelError reports whether a response is about the account or the API and not about a
-// recipient.
+// recipient. Without a code the API has not processed the message.
 func isChannelError(status, code int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
-	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
-		return code == 0 || slices.Contains(channelErrors, code) // Without a code the API has not processed the message.
 	}
-	return status >= 500 || status < 400 || slices.Contains(channelErrors, code)
+	return code == 0 || status >= 500 || status < 400 || slices.Contains(channelErrors, code)
 }
