@@ -56,7 +56,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 			c.close()
 		}
 		failed := d.settings.failureOf(ctx, err, c.peer)
-		if isPolicy(err) && d.relay.isForAll(envelope.to) {
+		if d.relay.isForAll(err, envelope.to) {
 			failed.Temporary, failed.Channel = true, true
 		}
 		return failed

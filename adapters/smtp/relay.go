@@ -11,70 +11,144 @@ import (
 // maxDenied is the maximum number of recipients that a relay remembers.
 const maxDenied = 1_000
 
-// relay decides whether a server that denies a recipient for policy reasons (554 5.7.1: relaying
-// denied, login required, client rejected) denies this recipient or all. Such a reply is a failure
-// of the channel, unless the recipient was denied before and others were accepted since.
+// relay decides whether a server that denies a message for policy reasons (554 5.7.1: relaying
+// denied, login required, client rejected) denies this one or all. Such a reply is a failure of the
+// channel, unless the message's recipient was denied before and others were accepted since. Replies
+// to the recipient and to the content count on their own: a server that accepts recipients may
+// still deny every message.
 type relay struct {
-	mu     sync.Mutex
-	series int            // how many series of denials were ended by an accepted recipient
-	denied map[string]int // by recipient, the series in which they were first denied
+	recipients denials
+	messages   denials
 }
 
-func newRelay() *relay { return &relay{denied: map[string]int{}} }
+func newRelay() *relay {
+	return &relay{recipients: denials{first: map[string]int{}}, messages: denials{first: map[string]int{}}}
+}
 
-// policy matches replies that refuse mail from us, or for other servers.
-var policy = regexp.MustCompile(`(?i)relay|log ?in|authenticat|not (?:be )?logged|client host|access denied`)
+// The words of replies. Those of policy refuse mail from us, or for other servers; those of ours
+// refuse our sender; those of sendingLimit say that we have sent too much.
+var (
+	policy       = regexp.MustCompile(`(?i)relay|rcpthosts|log ?in|authenticat|not (?:be )?logged|client host|access denied`)
+	ours         = regexp.MustCompile(`(?i)sender verif|not verified|permissions? to send as`)
+	sendingLimit = regexp.MustCompile(`(?i)sending (?:rate )?(?:quota|limit)|(?:quota|limit) (?:for|of) sending|max emails per`)
+)
 
 // echoed matches the addresses in a reply. Their words are not the server's.
 var echoed = regexp.MustCompile(`<[^>]*>|\S+@\S+`)
 
-// undefined is the enhanced status code that says nothing.
-const undefined = "5.0.0"
+// inner matches an enhanced status code within a reply, such as (#5.7.1), and no IP address.
+var inner = regexp.MustCompile(`[(#]([245]\.\d{1,3}\.\d{1,3})(?:[^.\w]|$)`)
 
-// isPolicy reports whether a server denied a recipient for policy reasons. Its enhanced status code
-// decides; the words of the reply count only without one.
-func isPolicy(err error) bool {
+// Enhanced status codes: the one that says nothing, and the one of a sending quota.
+const (
+	undefined  = "5.0.0"
+	overQuota  = "5.4.5"
+	policyCode = "5.7."
+)
+
+// denial is a server's refusal of a recipient or of a message.
+type denial struct {
+	step step
+	code string // the enhanced status code; empty if it says nothing
+	said string // the words
+}
+
+// denialOf returns the refusal that an error is.
+func denialOf(err error) (d denial, is bool) {
 	failed, found := errors.AsType[*stepError](err)
-	if !found || failed.step != recipient {
-		return false
+	if !found || failed.step != recipient && failed.step != begin && failed.step != content {
+		return d, false
 	}
 	answer, answered := errors.AsType[*textproto.Error](failed.err)
 	if !answered || answer.Code/100 != 5 {
-		return false
+		return d, false
 	}
-	if code := enhanced.FindString(answer.Msg); code != "" && code != undefined {
-		return strings.HasPrefix(code, "5.7.")
+	d = denial{step: failed.step, code: enhanced.FindString(answer.Msg), said: echoed.ReplaceAllString(answer.Msg, "")}
+	if within := inner.FindStringSubmatch(d.said); d.code == "" && within != nil {
+		d.code = within[1]
 	}
-	return policy.MatchString(echoed.ReplaceAllString(answer.Msg, ""))
+	if d.code == undefined {
+		d.code = ""
+	}
+	return d, true
 }
 
-// record records whether the server accepted the recipient of a message.
+// isPolicy reports whether a message was denied for policy reasons. At the recipient its enhanced
+// status code decides, and the words of the reply count only without one. Later, a code 5.7.x may
+// also be about the message, such as spam: the words decide.
+func (d denial) isPolicy() bool {
+	switch coded := strings.HasPrefix(d.code, policyCode); {
+	case d.code != "" && !coded:
+		return false
+	case d.step == recipient:
+		return coded || policy.MatchString(d.said) || ours.MatchString(d.said)
+	}
+	return ours.MatchString(d.said)
+}
+
+// isSendingLimit reports whether a message was denied because we have sent too much. This is never
+// about its recipient. A mailbox over its own quota has another code or other words.
+func (d denial) isSendingLimit() bool {
+	return d.code == overQuota || (d.code == "" || strings.HasPrefix(d.code, policyCode)) && sendingLimit.MatchString(d.said)
+}
+
+// record records what the server accepted of a message.
 func (r *relay) record(err error) {
 	failed, found := errors.AsType[*stepError](err)
-	if err != nil && (!found || failed.step != begin && failed.step != content) {
-		return
+	if err == nil || found && (failed.step == begin || failed.step == content) {
+		r.recipients.accepted()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.denied) > 0 {
-		r.series++
+	if err == nil {
+		r.messages.accepted()
+	}
+}
+
+// isForAll reports whether an error denies everybody's messages. It records a denial.
+func (r *relay) isForAll(err error, to string) bool {
+	d, is := denialOf(err)
+	switch {
+	case !is:
+		return false
+	case d.isSendingLimit():
+		return true
+	case !d.isPolicy():
+		return false
+	case d.step == recipient:
+		return r.recipients.isForAll(to)
+	}
+	return r.messages.isForAll(to)
+}
+
+// denials are the denials at one step of the session.
+type denials struct {
+	mu     sync.Mutex
+	series int            // how many series of denials were ended by an accepted message
+	first  map[string]int // by recipient, the series in which they were first denied
+}
+
+// accepted records that something was accepted.
+func (d *denials) accepted() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.first) > 0 {
+		d.series++
 	}
 }
 
 // isForAll records that the server denied a recipient. It reports whether the denial counts as one
 // of all recipients.
-func (r *relay) isForAll(to string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	row, before := r.denied[to]
-	if before && row < r.series {
+func (d *denials) isForAll(to string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	row, before := d.first[to]
+	if before && row < d.series {
 		return false
 	}
-	if len(r.denied) >= maxDenied {
-		clear(r.denied)
+	if len(d.first) >= maxDenied {
+		clear(d.first)
 	}
 	if !before {
-		r.denied[to] = r.series
+		d.first[to] = d.series
 	}
 	return true
 }
