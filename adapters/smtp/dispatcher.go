@@ -39,8 +39,9 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 			}
 		}
 		deliveries.ReportCertificate(ctx, c.certificateExpiry)
+		before := d.relay.begin()
 		err := c.send(ctx, envelope)
-		d.relay.record(err)
+		d.relay.record(err, before)
 		switch {
 		case err == nil:
 			d.pool.put(c)

@@ -5,11 +5,7 @@ import (
 	"net/textproto"
 	"regexp"
 	"strings"
-	"sync"
 )
-
-// maxDenied is the maximum number of recipients that a relay remembers.
-const maxDenied = 1_000
 
 // relay decides whether a server that denies a message for policy reasons (554 5.7.1: relaying
 // denied, login required, client rejected) denies this one or all. Such a reply is a failure of the
@@ -17,13 +13,16 @@ const maxDenied = 1_000
 // to the recipient and to the content count on their own: a server that accepts recipients may
 // still deny every message.
 type relay struct {
-	recipients denials
-	messages   denials
+	recipients *denials
+	messages   *denials
 }
 
-func newRelay() *relay {
-	return &relay{recipients: denials{first: map[string]int{}}, messages: denials{first: map[string]int{}}}
-}
+func newRelay() *relay { return &relay{newDenials(maxDenied), newDenials(maxDenied)} }
+
+// denied is how many recipients and messages were denied when a message began.
+type denied struct{ recipients, messages int }
+
+func (r *relay) begin() denied { return denied{r.recipients.count(), r.messages.count()} }
 
 // The words of replies. Those of policy refuse mail from us, or for other servers; those of ours
 // refuse our sender; those of sendingLimit say that we have sent too much.
@@ -92,14 +91,15 @@ func (d denial) isSendingLimit() bool {
 	return d.code == overQuota || (d.code == "" || strings.HasPrefix(d.code, policyCode)) && sendingLimit.MatchString(d.said)
 }
 
-// record records what the server accepted of a message.
-func (r *relay) record(err error) {
+// record records what the server accepted of a message that began after these denials. It says
+// nothing about denials since then: the server may have begun to deny all in between.
+func (r *relay) record(err error, before denied) {
 	failed, found := errors.AsType[*stepError](err)
 	if err == nil || found && (failed.step == begin || failed.step == content) {
-		r.recipients.accepted()
+		r.recipients.accepted(before.recipients)
 	}
 	if err == nil {
-		r.messages.accepted()
+		r.messages.accepted(before.messages)
 	}
 }
 
@@ -117,38 +117,4 @@ func (r *relay) isForAll(err error, to string) bool {
 		return r.recipients.isForAll(to)
 	}
 	return r.messages.isForAll(to)
-}
-
-// denials are the denials at one step of the session.
-type denials struct {
-	mu     sync.Mutex
-	series int            // how many series of denials were ended by an accepted message
-	first  map[string]int // by recipient, the series in which they were first denied
-}
-
-// accepted records that something was accepted.
-func (d *denials) accepted() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.first) > 0 {
-		d.series++
-	}
-}
-
-// isForAll records that the server denied a recipient. It reports whether the denial counts as one
-// of all recipients.
-func (d *denials) isForAll(to string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	row, before := d.first[to]
-	if before && row < d.series {
-		return false
-	}
-	if len(d.first) >= maxDenied {
-		clear(d.first)
-	}
-	if !before {
-		d.first[to] = d.series
-	}
-	return true
 }

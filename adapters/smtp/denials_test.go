@@ -1,0 +1,61 @@
+package smtp_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/smtp"
+)
+
+// TestManyDenied checks that the recipients of a long list who are denied among accepted ones all
+// fail at their second attempt.
+func TestManyDenied(t *testing.T) {
+	t.Parallel()
+	const denied = 1_500 // The memory held 1,000.
+	s := serve(t)
+	s.answer("EHLO", groups)
+	s.answer("RCPT", "550 5.7.1 blocked")
+	d := s.open(nil, smtp.Timeouts{})
+	m := message()
+	for n := range denied {
+		m.To = fmt.Sprintf("p%d@example.org", n)
+		require.Equal(t, unreachable, kindOf(dispatch(t, d, m)))
+	}
+	s.answer("RCPT", "", "550 5.7.1 blocked")
+	require.NoError(t, d.Dispatch(t.Context(), message()))
+	failed := 0
+	for n := range denied {
+		m.To = fmt.Sprintf("p%d@example.org", n)
+		if kindOf(dispatch(t, d, m)) == refused {
+			failed++
+		}
+	}
+	assert.Equal(t, denied, failed)
+}
+
+// TestDenials checks that the oldest recipients are forgotten, and that a message which began before
+// a denial settles nothing.
+func TestDenials(t *testing.T) {
+	t.Parallel()
+	d := smtp.NewDenials(3)
+	for _, to := range []string{"a", "b", "c", "a", "d"} { // a is the oldest, even though it was denied again
+		require.True(t, d.IsForAll(to))
+	}
+	assert.Equal(t, 3, d.Remembered())
+	before := d.Count()
+	require.True(t, d.IsForAll("e")) // b is forgotten
+	d.Accepted(before)
+	assert.False(t, d.IsForAll("c"))
+	assert.False(t, d.IsForAll("d"))
+	assert.True(t, d.IsForAll("e"), "the message began before")
+	assert.True(t, d.IsForAll("a"), "a first denial again")
+	d.Accepted(d.Count())
+	assert.False(t, d.IsForAll("a"))
+	for n := range 100 {
+		require.True(t, d.IsForAll(fmt.Sprint(n)))
+	}
+	assert.Equal(t, 3, d.Remembered())
+}
