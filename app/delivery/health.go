@@ -70,6 +70,25 @@ func (s *sender) reportHealth(ctx context.Context) {
 	h.reported, h.at = current, now
 }
 
+// clearedMargin is the least rest of a pause by which its missing record shows that it was removed,
+// and not that the pause is over by the store's clock.
+const clearedMargin = 5 * time.Second
+
+// reportedRequest returns the end of the pause that the provider asked for, if the store has its
+// record; else zero. A record that is missing afterwards was removed by a change of the channel.
+func (s *sender) reportedRequest() (until time.Time) {
+	if !s.health.mu.TryLock() { // A report is under way.
+		return until
+	}
+	defer s.health.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.breaker.forAll && s.health.reported.until.Equal(s.breaker.until) {
+		return s.breaker.until
+	}
+	return until
+}
+
 // reportPause reports the pause that goes on, if its report failed: no attempt follows that would
 // report it again. It leaves a pause that another instance or an earlier process has reported.
 func (s *sender) reportPause(ctx context.Context) {

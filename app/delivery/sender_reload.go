@@ -19,6 +19,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	if !s.takeTurn(ctx) {
 		return false, ctx.Err()
 	}
+	asked := s.reportedRequest()
 	c, err := s.worker.queue.Channel(ctx, s.ref.channel)
 	s.worker.claiming.release(s.ref)
 	var sealed string
@@ -32,6 +33,9 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 		sealed = err.Error()
 	case err != nil:
 		return false, err
+	}
+	if s.dispatcher != nil && err == nil && (c.Active != s.config.Active || asked.Sub(now) > clearedMargin && c.Paused.IsZero()) {
+		s.forgetFailures() // An operator wants it to be tried again.
 	}
 	changed = s.dispatcher == nil || sealed != s.sealed || !c.SameProvider(s.config)
 	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
@@ -92,12 +96,17 @@ func (s *sender) reopen(ctx context.Context) {
 	if s.limits.Shared {
 		s.targets.allow(0, time.Time{}) // until the sender has its part
 	}
-	s.mu.Lock()
-	s.breaker = breaker{} // It counted failures of the old settings.
-	s.mu.Unlock()
+	s.forgetFailures() // They are those of the old settings.
 	s.slots.reset()
-	s.health.reset()
 	s.renewQuota(ctx)
+}
+
+// forgetFailures ends a pause of the channel, because the channel has changed.
+func (s *sender) forgetFailures() {
+	s.mu.Lock()
+	s.breaker = breaker{}
+	s.mu.Unlock()
+	s.health.reset()
 }
 
 func (s *sender) open() (deliveries.Dispatcher, error) {
