@@ -218,7 +218,8 @@ func createChannel(
 }
 
 // saveChannel changes a channel; channels.ErrPreferredTaken. It clears the outages if they may be
-// of another provider, or if the channel was inactive or becomes so.
+// of another provider, or if the channel was inactive or becomes so. New limits end no pause for
+// which the provider asked, but the channel is asked again what is left of its quota.
 func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is channels.Channel) error {
 	if err := tx.Channels().Save(ctx, is); err != nil {
 		return err
@@ -227,10 +228,13 @@ func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was,
 	if err := record(ctx, tx, by, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after); err != nil {
 		return err
 	}
-	if is.Active == was.Active && is.SameProvider(was) {
-		return nil
+	switch {
+	case is.Active != was.Active || !is.SameProvider(was):
+		return tx.Channels().ClearOutages(ctx, is.Organization, is.ID)
+	case !is.Settings.Equal(was.Settings):
+		return tx.Channels().ClearUsedUp(ctx, is.Organization, is.ID)
 	}
-	return tx.Channels().ClearOutages(ctx, is.Organization, is.ID)
+	return nil
 }
 
 func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c channels.Channel) error {
@@ -241,8 +245,8 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 }
 
 // Patch calls change with a form of the stored channel, and saves the changed form: everything but
-// the name, the protocol and the driver. It clears the outages if the settings, `unrestricted` or
-// `active` change; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
+// the name, the protocol and the driver. It clears the outages if the settings of the driver,
+// `unrestricted` or `active` change; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
 // channels.ErrSealed, ErrOutdated.
 func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return changeAt(ctx, s.store, at, bind(s.revise, id), func(tx ports.Tx, was channels.Channel) error {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -41,6 +42,13 @@ func TestApplyClearsOutages(t *testing.T) {
 	apply(t, store, b)
 	_, outages = mail()
 	assert.Len(t, outages, 1, "the provider is the same, and it asked for a pause")
+	for name, limit := range map[string]any{channels.SettingConcurrency: 3, channels.SettingRatePerSecond: 5, channels.SettingQuotaPerDay: 10, channels.SettingQuotaPerMonth: 20} {
+		b.Organizations[0].Channels[0].Settings[name] = limit
+		apply(t, store, b)
+		c, outages = mail()
+		assert.Len(t, outages, 1, name)
+		assert.Equal(t, fmt.Sprint(limit), fmt.Sprint(c.Settings[name]), "it is stored")
+	}
 	b.Organizations[0].Channels[0].Settings["port"] = 25
 	apply(t, store, b)
 	_, outages = mail()

@@ -94,13 +94,18 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 }
 
 func (r channelRepo) ClearOutages(ctx context.Context, org orgs.ID, id channels.ID) error {
-	for _, change := range []string{"DELETE FROM channel_troubles", "UPDATE channel_usage SET used_up_at = NULL"} {
-		if err := r.db(ctx).Exec(change+" WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error; err != nil {
-			return err
-		}
+	if err := r.db(ctx).Exec("DELETE FROM channel_troubles"+ofChannel, id, org).Error; err != nil {
+		return err
 	}
-	return nil
+	return r.ClearUsedUp(ctx, org, id)
 }
+
+func (r channelRepo) ClearUsedUp(ctx context.Context, org orgs.ID, id channels.ID) error {
+	return r.db(ctx).Exec("UPDATE channel_usage SET used_up_at = NULL"+ofChannel, id, org).Error
+}
+
+// ofChannel selects the rows of a channel of an organization.
+const ofChannel = " WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)"
 
 // ReportOutage also removes expired outages of every instance.
 func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {

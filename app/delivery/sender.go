@@ -45,6 +45,7 @@ type sender struct {
 	sealed  string // why config has no settings: they cannot be decrypted
 	gone    bool   // the channel was deleted
 	stale   bool   // config is newer than the dispatcher
+	other   bool   // with more than new limits
 	rate    attemptRate
 
 	// reopen sets these while no attempt runs. Attempts read them.

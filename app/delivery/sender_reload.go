@@ -37,7 +37,9 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	if s.dispatcher != nil && err == nil && (c.Active != s.config.Active || asked.Sub(now) > clearedMargin && c.Paused.IsZero()) {
 		s.forgetFailures() // An operator wants it to be tried again.
 	}
-	changed = s.dispatcher == nil || sealed != s.sealed || !c.SameProvider(s.config)
+	other := sealed != s.sealed || !c.SameProvider(s.config)
+	changed = s.dispatcher == nil || other || !c.Settings.Equal(s.config.Settings)
+	s.other = s.other || other
 	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
 	s.mu.Lock()
 	s.retryAfter = c.Paused
@@ -96,7 +98,10 @@ func (s *sender) reopen(ctx context.Context) {
 	if s.limits.Shared {
 		s.targets.allow(0, time.Time{}) // until the sender has its part
 	}
-	s.forgetFailures() // They are those of the old settings.
+	if s.other {
+		s.forgetFailures()
+	}
+	s.other = false
 	s.slots.reset()
 	s.renewQuota(ctx)
 }

@@ -101,13 +101,13 @@ type Channel struct {
 // Same reports whether all settable fields of the channel are unchanged.
 func (c Channel) Same(was Channel) bool {
 	return c.Protocol == was.Protocol && c.Preferred == was.Preferred && c.Active == was.Active &&
-		c.Pool == was.Pool && c.Weight == was.Weight && c.SameProvider(was)
+		c.Pool == was.Pool && c.Weight == was.Weight && c.SameProvider(was) && c.Settings.Equal(was.Settings)
 }
 
-// SameProvider reports whether the channel still sends to the same provider in the same way: what
-// was learned about it, such as a pause, stays true.
+// SameProvider reports whether the channel still sends to the same provider in the same way,
+// whatever its limits: what was learned about it, such as a pause, stays true.
 func (c Channel) SameProvider(was Channel) bool {
-	return c.Driver == was.Driver && c.Unrestricted == was.Unrestricted && c.Settings.Equal(was.Settings)
+	return c.Driver == was.Driver && c.Unrestricted == was.Unrestricted && c.Settings.withoutLimits().Equal(was.Settings.withoutLimits())
 }
 
 // MaxDriver is the longest name of a driver, in characters.
@@ -234,6 +234,9 @@ type Repository interface {
 	// ClearOutages removes the outages of a channel on every instance, and what its pool recorded
 	// about its quota, because its settings have changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
+	// ClearUsedUp removes what the pool of a channel recorded about its quota, because its limits have
+	// changed.
+	ClearUsedUp(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not encrypted under the
 	// current key, by id, at most limit after the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)

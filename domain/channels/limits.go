@@ -2,6 +2,7 @@ package channels
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/tocsin/tocsin/domain/fault"
@@ -44,6 +45,15 @@ func (s Settings) Limits() Limits {
 	l.Quota.PerDay, _ = whole(s[SettingQuotaPerDay], 0, MaxQuota)
 	l.Quota.PerMonth, _ = whole(s[SettingQuotaPerMonth], 0, MaxQuota)
 	return l
+}
+
+// withoutLimits returns the settings of the driver only.
+func (s Settings) withoutLimits() Settings {
+	rest := maps.Clone(s)
+	for _, name := range []string{SettingConcurrency, SettingRatePerSecond, SettingQuotaPerDay, SettingQuotaPerMonth} {
+		delete(rest, name)
+	}
+	return rest
 }
 
 // CheckLimits reports faults in the settings that every driver accepts.

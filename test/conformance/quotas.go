@@ -103,6 +103,15 @@ func quotaCases() cases {
 				return tx.Channels().ClearOutages(t.Context(), w.mine.org.ID, all[0].ID)
 			})
 			assert.Zero(t, members()[0].UsedUp)
+			allow(t, w, all[0], 100, channels.Allowance{})
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearUsedUp(t.Context(), w.theirs.org.ID, all[0].ID)
+			})
+			assert.NotZero(t, members()[0].UsedUp)
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearUsedUp(t.Context(), w.mine.org.ID, all[0].ID)
+			})
+			assert.Zero(t, members()[0].UsedUp)
 		},
 		"DeletedChannelNeedsNone": func(t *testing.T, w *world) {
 			assert.Equal(t, 7, allow(t, w, channels.Channel{ID: 1 << 40}, 7, channels.Allowance{}).Left)
