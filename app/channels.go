@@ -246,8 +246,8 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 
 // Patch calls change with a form of the stored channel, and saves the changed form: everything but
 // the name, the protocol and the driver. It clears the outages if the settings of the driver,
-// `unrestricted` or `active` change; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
-// channels.ErrSealed, ErrOutdated.
+// `unrestricted` or `active` change; faults about the form, channels.ErrNotFound,
+// channels.ErrPreferredTaken, channels.ErrSealed, ErrOutdated.
 func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return changeAt(ctx, s.store, at, bind(s.revise, id), func(tx ports.Tx, was channels.Channel) error {
 		texts, _ := settingTexts(s.described(was), was.Settings)

@@ -64,8 +64,8 @@ var channelStatuses = []int{http.StatusPaymentRequired, http.StatusMethodNotAllo
 	http.StatusTooEarly, http.StatusTooManyRequests}
 
 // byStatus classifies a status (decisions 6); nil: the message was accepted. An error of the
-// service is a failure of the channel. So are a failed login, unless the address is part of the login,
-// an unpaid bill, and answers that come from a wrong address of the service or from a proxy.
+// service is a failure of the channel. So are a failed login, unless the address is part of the
+// login, an unpaid bill, and answers that come from a wrong address of the service or from a proxy.
 func byStatus(a answer) *deliveries.Failure {
 	switch status := a.status; {
 	case status >= 200 && status < 300:

@@ -37,8 +37,8 @@ func dispatchBroken(t *testing.T, service string) error {
 	return d.Dispatch(t.Context(), message(row.address))
 }
 
-// TestBrokenBodies checks that a message is not sent again because the end of a body is missing that
-// says nothing about it.
+// TestBrokenBodies checks that a message is not sent again because the end of a body is missing
+// that says nothing about it.
 func TestBrokenBodies(t *testing.T) { //nolint:paralleltest // they share the Internet
 	reports := map[string]bool{"bark": true, "join": true, "lark": true, "pushbullet": true, "rocketchat": true, "slack": true, "slack webhook": true,
 		"teams": true, "telegram": true, "wecom": true}

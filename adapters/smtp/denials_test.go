@@ -2,6 +2,7 @@ package smtp_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,8 +37,8 @@ func TestManyDenied(t *testing.T) {
 	assert.Equal(t, denied, failed)
 }
 
-// TestDenials checks that the oldest recipients are forgotten, and that a message which began before
-// a denial settles nothing.
+// TestDenials checks that the oldest recipients are forgotten, and that a message which began
+// before a denial settles nothing.
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	d := smtp.NewDenials(3)
@@ -55,7 +56,7 @@ func TestDenials(t *testing.T) {
 	d.Accepted(d.Count())
 	assert.False(t, d.IsForAll("a"))
 	for n := range 100 {
-		require.True(t, d.IsForAll(fmt.Sprint(n)))
+		require.True(t, d.IsForAll(strconv.Itoa(n)))
 	}
 	assert.Equal(t, 3, d.Remembered())
 }

@@ -73,8 +73,8 @@ func TestRelayingDenied(t *testing.T) {
 	}
 }
 
-// TestSenderDenied checks that nobody's message fails because the server refuses our sender or account
-// only when it has the message.
+// TestSenderDenied checks that nobody's message fails because the server refuses our sender or
+// account only when it has the message.
 func TestSenderDenied(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"DATA", "."} {

@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// TestToggledChannelIsTriedAgain is about an operator who makes a channel inactive and active again,
-// which removes its outages, while its provider has asked for a long pause. The channel is tried
-// again, and another pause is reported.
+// TestToggledChannelIsTriedAgain is about an operator who makes a channel inactive and active
+// again, which removes its outages, while its provider has asked for a long pause. The channel is
+// tried again, and another pause is reported.
 func TestToggledChannelIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	inactive := func(q *fakeQueue) { q.channel.Active, q.outages = false, nil }

@@ -234,8 +234,8 @@ type Repository interface {
 	// ClearOutages removes the outages of a channel on every instance, and what its pool recorded
 	// about its quota, because its settings have changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
-	// ClearUsedUp removes what the pool of a channel recorded about its quota, because its limits have
-	// changed.
+	// ClearUsedUp removes what the pool of a channel recorded about its quota, because its limits
+	// have changed.
 	ClearUsedUp(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not encrypted under the
 	// current key, by id, at most limit after the given one; ErrSealed when there is no key.
