@@ -93,11 +93,14 @@ func classify(response *http.Response, peer *outbound.Peer, now time.Time) *deli
 }
 
 // isChannelError reports whether a response is about the account or the API and not about a
-// recipient. Without a code the API has not processed the message.
+// recipient. Without a code the API has not processed the message, except that services which are
+// compatible with it may refuse a number so.
 func isChannelError(status, code int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return slices.Contains(channelErrors, code)
 	}
 	return code == 0 || status >= 500 || status < 400 || slices.Contains(channelErrors, code)
 }

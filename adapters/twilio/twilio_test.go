@@ -167,7 +167,7 @@ func TestAnswers(t *testing.T) {
 		"NoMobileNumber":         {400, 21614, refused},
 		"ATooLongText":           {400, 21617, refused},
 		"AnUnknownCode":          {400, 29999, refused},
-		"ARefusalWithoutACode":   {400, 0, unreachable},
+		"ARefusalWithoutACode":   {400, 0, refused},
 		"AnUnpaidBill":           {402, 0, unreachable},
 		"AnUnpaidBillWithACode":  {402, 29999, unreachable},
 		"AFirewall":              {418, 0, unreachable},
