@@ -82,10 +82,11 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 		case errors.Is(err, deliveries.ErrNothingToDo) && len(turn.postponed) > 0:
 			turn.postponed = nil // Nothing else waits.
 		case ctx.Err() != nil || !turns.failed(&turn):
-			if o := turn.found.first.ID; o != 0 {
+			o := turn.found.first.ID
+			if o != 0 {
 				err = fmt.Errorf("occurrence %d: %w", o, err)
 			}
-			return deliveries.Expansion{}, err
+			return deliveries.Expansion{Occurrence: o}, err
 		}
 	}
 }

@@ -33,11 +33,13 @@ func (d *denials) count() int {
 	return d.counted
 }
 
-// accepted records that a message was accepted that began after so many denials.
-func (d *denials) accepted(before int) {
+// accepted records that a message to a recipient was accepted that began after so many denials. The
+// recipient was not to blame for an earlier denial.
+func (d *denials) accepted(to string, before int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.settled = max(d.settled, before)
+	delete(d.first, maphash.String(d.seed, to))
 }
 
 // isForAll records that the server denied a recipient. It reports whether the denial counts as one
@@ -56,7 +58,9 @@ func (d *denials) isForAll(to string) bool {
 		return true
 	}
 	oldest := &d.order[(d.counted-1)%d.limit]
-	delete(d.first, *oldest)
+	if d.first[*oldest] == d.counted-d.limit { // It may have been accepted, and denied again later.
+		delete(d.first, *oldest)
+	}
 	*oldest = key
 	return true
 }

@@ -41,7 +41,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 		deliveries.ReportCertificate(ctx, c.certificateExpiry)
 		before := d.relay.begin()
 		err := c.send(ctx, envelope)
-		d.relay.record(err, before)
+		d.relay.record(err, envelope.to, before)
 		switch {
 		case err == nil:
 			d.pool.put(c)

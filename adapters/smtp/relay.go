@@ -91,15 +91,16 @@ func (d denial) isSendingLimit() bool {
 	return d.code == overQuota || (d.code == "" || strings.HasPrefix(d.code, policyCode)) && sendingLimit.MatchString(d.said)
 }
 
-// record records what the server accepted of a message that began after these denials. It says
-// nothing about denials since then: the server may have begun to deny all in between.
-func (r *relay) record(err error, before denied) {
+// record records what the server accepted of a message to a recipient, which began after these
+// denials. It says nothing about denials since then: the server may have begun to deny all in
+// between.
+func (r *relay) record(err error, to string, before denied) {
 	failed, found := errors.AsType[*stepError](err)
 	if err == nil || found && (failed.step == begin || failed.step == content) {
-		r.recipients.accepted(before.recipients)
+		r.recipients.accepted(to, before.recipients)
 	}
 	if err == nil {
-		r.messages.accepted(before.messages)
+		r.messages.accepted(to, before.messages)
 	}
 }
 

@@ -16,7 +16,7 @@ type Meter interface {
 	Recorded(outcomes []deliveries.Outcome, lost int)
 	// Expanded counts deliveries that were written, and occurrences that have all of theirs.
 	Expanded(e deliveries.Expansion)
-	// ExpansionFailed counts an expansion that failed. It is tried again.
+	// ExpansionFailed counts an expansion of an occurrence that failed. It is tried again.
 	ExpansionFailed()
 }
 

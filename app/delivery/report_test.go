@@ -232,11 +232,14 @@ func (q *unexpandable) Expand(ctx context.Context, limit int) (deliveries.Expans
 		return q.fakeQueue.Expand(ctx, limit)
 	}
 	q.failures--
-	return deliveries.Expansion{}, errors.New("refused")
+	if q.failures == 0 {
+		return deliveries.Expansion{}, errors.New("no connection") // No occurrence was found.
+	}
+	return deliveries.Expansion{Occurrence: 1}, errors.New("refused")
 }
 
-// TestWorkerCountsFailedExpansions checks that only failures count, not that there is nothing to
-// do.
+// TestWorkerCountsFailedExpansions checks that only failures of occurrences count, not that there
+// is nothing to do, or no database.
 func TestWorkerCountsFailedExpansions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -244,7 +247,7 @@ func TestWorkerCountsFailedExpansions(t *testing.T) {
 		set := settings()
 		set.Meter = m
 		work(t, &unexpandable{newFakeQueue(0, nil), 3}, fakeDriver{}, plainComposer{}, set, func() { let(time.Minute) })
-		assert.Equal(t, 3, m.failed)
+		assert.Equal(t, 2, m.failed)
 	})
 }
 

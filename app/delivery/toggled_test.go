@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -78,7 +79,7 @@ func TestPauseWithNewLimits(t *testing.T) {
 					attempts.Add(1)
 					return withRetryAfter(deliveries.Unreachable("answered 429"), time.Hour)
 				}}
-				work(t, q, d, plainComposer{}, settings(), func() {
+				logged(t, q, d, settings(), func(w *delivery.Worker) {
 					let(10 * time.Second)
 					before := attempts.Load()
 					q.set(func(q *fakeQueue) {
@@ -89,6 +90,7 @@ func TestPauseWithNewLimits(t *testing.T) {
 					})
 					let(10 * time.Minute)
 					assert.Equal(t, c.ends, attempts.Load() > before)
+					assert.Equal(t, delivery.Requested, w.PausedChannels()[1].Reason)
 				})
 			})
 		})

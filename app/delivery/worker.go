@@ -121,7 +121,9 @@ type Worker struct {
 	certificates certificates
 	occurrences  *occurrenceCache
 
-	skew      atomic.Int64 // see Skew
+	skew      atomic.Int64  // see Skew
+	measured  chan struct{} // closed after the first heartbeat
+	beat      sync.Once     // closes measured
 	cancelled atomic.Pointer[map[events.OccurrenceID]bool]
 
 	mu      sync.Mutex
@@ -146,7 +148,7 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		certificates: certificates{byChannel: map[channels.ID]certificate{}}, occurrences: newOccurrenceCache(), attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
-		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
+		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), measured: make(chan struct{}), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w
 }
@@ -162,8 +164,14 @@ func (w *Worker) Run(ctx context.Context) {
 		// Only the end of the worker ends its presence, not a restart of the loop.
 		"heartbeat": func(loopCtx context.Context, loop *watchdog.Loop) { w.heartbeatLoop(loopCtx, ctx, loop) },
 		// A sender may run longer than the loop that started it.
-		"expand": func(loopCtx context.Context, loop *watchdog.Loop) { w.expandLoop(loopCtx, ctx, loop) },
-		"send":   func(loopCtx context.Context, loop *watchdog.Loop) { w.sendLoop(loopCtx, ctx, loop) },
+		"expand": func(loopCtx context.Context, loop *watchdog.Loop) {
+			w.awaitSkew(loopCtx, loop)
+			w.expandLoop(loopCtx, ctx, loop)
+		},
+		"send": func(loopCtx context.Context, loop *watchdog.Loop) {
+			w.awaitSkew(loopCtx, loop)
+			w.sendLoop(loopCtx, ctx, loop)
+		},
 	} {
 		loops.Go(func() { w.set.Watchdog.Run(ctx, name, loop) })
 	}
@@ -189,6 +197,7 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 			p.Skew = skew
 			w.skew.Store(int64(skew))
 		}
+		w.beat.Do(func() { close(w.measured) })
 		loop.Pause(deliveries.PresenceInterval)
 		pace.Pause(ctx, deliveries.PresenceInterval, nil)
 	}
@@ -199,6 +208,16 @@ func (w *Worker) heartbeatLoop(ctx, workerCtx context.Context, loop *watchdog.Lo
 	defer cancel()
 	if err := w.queue.Leave(leaving, p.Owner); err != nil {
 		w.log.Warn("the end of the worker could not be recorded", "error", err)
+	}
+}
+
+// awaitSkew waits for the first heartbeat, which measures the skew, or has failed. Without it, the
+// first messages would seem too old on a machine whose clock is ahead.
+func (w *Worker) awaitSkew(ctx context.Context, loop *watchdog.Loop) {
+	loop.Idle()
+	select {
+	case <-w.measured:
+	case <-ctx.Done():
 	}
 }
 
@@ -255,7 +274,7 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 			afterPage = !small
 			continue
 		}
-		if !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil {
+		if done.Occurrence != 0 && ctx.Err() == nil {
 			w.set.Meter.ExpansionFailed()
 		}
 		loop.Pause(w.set.Poll)

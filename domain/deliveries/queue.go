@@ -20,6 +20,7 @@ type Queue interface {
 	// its progress, in one unit of work. Large occurrences and those that name a few recipients
 	// take turns, classes by their priority, then organizations; within an organization the
 	// occurrence that has waited longest is next. ErrNothingToDo when no occurrence has any left.
+	// After another error, the expansion has the occurrence whose expansion failed; 0: none.
 	Expand(ctx context.Context, limit int) (Expansion, error)
 	// Schedule does the work that is due by time, about limit rows at most, and returns the number
 	// of rows; 0: nothing is left. Occurrences whose SendAt has come become visible to Expand,
