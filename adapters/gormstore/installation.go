@@ -60,12 +60,13 @@ func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceI
 		Messages  int
 	}
 	onPage := func(id string) string { return id + " > @after AND " + id + " <= @last" }
+	waits := onPage(unindexed("id")) // Few wait: their own indexes have them, without the contexts.
 	found, err := all(r.db(ctx).Raw(`
 		WITH open AS (SELECT occurrence_id, SUM(pending + sending + retrying) AS messages FROM occurrence_tallies
 				WHERE `+onPage("occurrence_id")+` GROUP BY occurrence_id HAVING SUM(pending + sending + retrying) > 0),
 			waiting AS (SELECT occurrence_id AS id FROM open
-				UNION SELECT id FROM occurrences WHERE expanded_at IS NULL AND `+onPage("id")+`
-				UNION SELECT id FROM occurrences WHERE scheduled AND `+onPage("id")+`)
+				UNION SELECT id FROM occurrences WHERE expanded_at IS NULL AND `+waits+`
+				UNION SELECT id FROM occurrences WHERE scheduled AND `+waits+`)
 		SELECT o.id, o.created_at, o.send_at, o.expanded_at IS NULL OR o.scheduled AS expanding, COALESCE(open.messages, 0) AS messages
 		FROM waiting JOIN occurrences o ON o.id = waiting.id LEFT JOIN open ON open.occurrence_id = o.id
 		WHERE o.cancelled_at IS NULL AND NOT `+exists("SELECT 1 FROM cancellations c WHERE c.occurrence_id = o.id")+`

@@ -237,7 +237,7 @@ func readWhole() map[string]string {
 func sorted() map[string]string {
 	const page, indexRange, firsts = "sorts the page", "sorts a range of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
-		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
+		"Installation.Backlogs": page, "Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
 		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.BacklogsOf": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
 		"Deliveries.Forecast":        "a dry run finds everybody",
