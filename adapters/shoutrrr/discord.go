@@ -61,7 +61,7 @@ func discordPosts(link *url.URL, n note) ([]post, error) {
 		case c.Title == "":
 			m.Content = part
 		case i == 0:
-			m.Embeds = []discordEmbed{{shortenedTitle(c.Title), part, c.Color}}
+			m.Embeds = []discordEmbed{{shortenedTitle(c.Title, maxDiscordTitle), part, c.Color}}
 		default:
 			m.Embeds = []discordEmbed{{Description: part, Color: c.Color}}
 		}
@@ -74,13 +74,13 @@ func discordPosts(link *url.URL, n note) ([]post, error) {
 	return posts, nil
 }
 
-// shortenedTitle returns the beginning of a title that is too long.
-func shortenedTitle(title string) string {
+// shortenedTitle returns the beginning of a title that is longer than so many characters.
+func shortenedTitle(title string, limit int) string {
 	characters := []rune(title)
-	if len(characters) <= maxDiscordTitle {
+	if len(characters) <= limit {
 		return title
 	}
-	return string(characters[:maxDiscordTitle-1]) + "…"
+	return string(characters[:limit-1]) + "…"
 }
 
 // divided divides a text into parts of at most so many characters: at the end of a line or else of

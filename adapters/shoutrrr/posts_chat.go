@@ -32,11 +32,31 @@ func slackPosts(link *url.URL, n note) ([]post, error) {
 	if n.title != "" {
 		c.Title = n.title
 	}
-	payload := slack.CreateJSONPayload(c, n.text)
+	payload := slackPayload(c, n.text)
 	if c.Token.IsAPIToken() {
 		return one(asJSON(slackURL, payload, "Authorization", c.Token.Authorization()))
 	}
 	return one(asJSON(c.Token.WebhookURL(), payload))
+}
+
+// slackPayload returns the message of a text: an attachment for each line, the last of which has
+// all further lines. The library would add these one by one, in quadratic time.
+func slackPayload(c *slack.Config, text string) any {
+	lines := strings.SplitN(text, "\n", slack.MaxAttachments)
+	last := len(lines) - 1
+	further := lines[last]
+	if !strings.Contains(further, "\n") {
+		return slack.CreateJSONPayload(c, text)
+	}
+	lines[last], _, _ = strings.Cut(further, "\n")
+	if lines[last] == "" {
+		lines[last] = "-" // The library leaves an empty last line out.
+	}
+	payload := slack.CreateJSONPayload(c, strings.Join(lines, "\n"))
+	if message, is := payload.(slack.MessagePayload); is {
+		message.Attachments[last].Text = further
+	}
+	return payload
 }
 
 // teamsCard is a message card.

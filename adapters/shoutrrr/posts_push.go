@@ -114,6 +114,9 @@ func opsgeniePosts(link *url.URL, n note) ([]post, error) {
 			description = ""
 		}
 	}
+	if short := shortenedTitle(title, opsgenie.MaxMessageLength); short != title {
+		title, description = short, title+"\n\n"+description
+	}
 	if c.Description != "" && description != "" {
 		description += "\n"
 	}
