@@ -139,12 +139,13 @@ func TestPartialsAreWithinTheLimits(t *testing.T) {
 		"Steps":      {templates.Source{HTML: "{{#list}}{{#list}}{{> p}}{{/list}}{{/list}}"}, "{{none}}", templates.ErrTooLong},
 		"Markdown":   {templates.Source{Markdown: "{{#list}}{{<p}}{{$b}}" + strings.Repeat("x", 100) + "{{/b}}{{/p}}{{/list}}"}, "{{$b}}{{/b}}", templates.ErrTooMuch},
 		"Reading":    {templates.Source{Markdown: "{{#list}}{{#two}}{{<p}}{{$b}}{{/b}}{{/p}}{{/two}}{{/list}}"}, "{{$b}}{{/b}}", templates.ErrTooLong},
+		"Unseen":     {templates.Source{Markdown: "{{#list}}{{<p}}{{$b}}[x]: {{long}}{{/b}}{{/p}}{{/list}}"}, "{{$b}}{{/b}}", templates.ErrTooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			parsed, err := templates.ParseWith(c.of, templates.Partials{"p": {HTML: c.with}})
 			require.NoError(t, err)
-			_, err = parsed.Render(map[string]any{"list": list, "two": []any{1, 2}})
+			_, err = parsed.Render(map[string]any{"list": list, "two": []any{1, 2}, "long": strings.Repeat("x", 20_000)})
 			require.ErrorIs(t, err, c.want)
 		})
 	}

@@ -75,6 +75,9 @@ func (r *renderer) node(n *node) *failure {
 // readingSteps is what reading one piece of Markdown costs, however short it is.
 const readingSteps = 100
 
+// bytesPerStep is how many bytes of values in a piece of Markdown cost one step.
+const bytesPerStep = 100
+
 // island writes nodes in HTML into Markdown.
 func (r *renderer) island(n *node) *failure {
 	sub := r.within(inHTML)
@@ -94,11 +97,15 @@ func (r *renderer) document(n *node) *failure {
 	if failed := sub.nodes(n.inner); failed != nil {
 		return failed
 	}
+	// What it leaves out of the HTML, as in a comment, has taken time, too.
+	r.steps, r.unread = sub.steps-(r.room-sub.room)/bytesPerStep, sub.unread
+	if r.steps < 0 {
+		return fail(n, ErrTooLong)
+	}
 	html, err := sub.read(r.room)
 	if err != nil {
 		return fail(n, ErrTooLarge)
 	}
-	r.steps, r.unread = sub.steps, sub.unread
 	if n.text == oneLine {
 		html = inline(html)
 	}
