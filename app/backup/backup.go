@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
@@ -25,6 +24,8 @@ var (
 	ErrDamaged  = fault.New(fault.Invalid, "the copy is damaged or incomplete; nothing was restored")
 	ErrSchema   = fault.New(fault.Invalid, "the copy has another schema than this program")
 	ErrNotEmpty = fault.New(fault.Invalid, "the database is not empty; a copy is restored into an empty one only")
+	// ErrServed says that an instance sends what is due in the database.
+	ErrServed = fault.New(fault.Invalid, "an instance uses the database; stop all instances first")
 )
 
 const (
@@ -264,7 +265,7 @@ func Restore(ctx context.Context, to ports.CopyStore, by audit.Actor, now time.T
 			return errors.New("the database had to restart the transaction; repeat the command")
 		}
 		begun = true
-		if err := empty(ctx, tables); err != nil {
+		if err := empty(ctx, tables, tx, now); err != nil {
 			return err
 		}
 		if done.Tables, err = readTables(ctx, tables, from.from); err != nil {
@@ -287,61 +288,6 @@ func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done 
 	}
 	return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: audit.InstallationRestored, Object: "installation",
 		After: audit.State{"taken": done.Taken, "rows": done.Rows()}})
-}
-
-// used are the tables that show whether an installation was used, each with the number of rows that
-// it has in a new installation. Every use shows in one of them or in the audit log.
-var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_keys": 0, "occurrences": 0, "audit_entries": 0}
-
-// Unused reports whether an installation has never been used. Its schema may be older than this
-// program's.
-func Unused(ctx context.Context, store ports.CopyStore) (unused bool, err error) {
-	err = store.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
-		err := checkUnused(ctx, tables)
-		unused = err == nil
-		if errors.Is(err, ErrNotEmpty) {
-			return nil
-		}
-		return err
-	})
-	return unused, err
-}
-
-// empty removes the rows of a new installation. It returns ErrNotEmpty when the database has been
-// used.
-func empty(ctx context.Context, tables ports.Tables) error {
-	if err := checkUnused(ctx, tables); err != nil {
-		return err
-	}
-	return clearAll(ctx, tables)
-}
-
-// clearAll removes all rows.
-func clearAll(ctx context.Context, tables ports.Tables) error {
-	for _, t := range slices.Backward(tables.Tables()) {
-		if err := tables.Clear(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkUnused returns ErrNotEmpty when a database has been used.
-func checkUnused(ctx context.Context, tables ports.Tables) error {
-	for _, t := range tables.Tables() {
-		most, limited := used[t.Name]
-		if !limited {
-			continue
-		}
-		more, err := tables.Exceeds(ctx, t, most)
-		if err != nil {
-			return err
-		}
-		if more {
-			return ErrNotEmpty.With("the database is not empty: there are %s; a copy is restored into an empty database only", t.Name)
-		}
-	}
-	return nil
 }
 
 // readTables inserts the rows of a copy. It skips tables that are left out: an earlier release

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/databases"
@@ -81,6 +82,36 @@ func restored(ctx context.Context, s ports.CopyStore, c *text) (done backup.Summ
 		return done, err
 	}
 	return backup.Restore(ctx, s, audit.Actor{Name: "root"}, noon.Add(time.Hour), from)
+}
+
+// TestRestoreBesideAWorker checks that nothing is written where a worker might send it.
+func TestRestoreBesideAWorker(t *testing.T) {
+	t.Parallel()
+	lines := taken(t)
+	s := newStore(t)
+	worker := deliveries.Presence{Owner: "w", Instance: "tocsin-1", Started: noon}
+	_, err := s.Queue().Heartbeat(t.Context(), worker)
+	require.NoError(t, err)
+	beside := func(now time.Time) error {
+		from, err := backup.ReadHeader(&text{lines: lines})
+		require.NoError(t, err)
+		_, err = backup.Restore(t.Context(), s, audit.Actor{Name: "root"}, now, from)
+		return err
+	}
+	err = beside(noon.Add(59 * time.Second))
+	require.ErrorIs(t, err, backup.ErrServed)
+	require.ErrorContains(t, err, `the instance "tocsin-1" uses the database`)
+	_, err = copied(t.Context(), readOnly(t, noon.Add(time.Hour-backup.Settled)), s)
+	require.NoError(t, err, "it was killed an hour ago")
+	s = newStore(t)
+	_, err = s.Queue().Heartbeat(t.Context(), worker)
+	require.NoError(t, err)
+	require.NoError(t, beside(noon.Add(2*time.Minute)), "it was killed")
+	s = newStore(t)
+	_, err = s.Queue().Heartbeat(t.Context(), worker)
+	require.NoError(t, err)
+	require.NoError(t, s.Queue().Leave(t.Context(), worker.Owner))
+	require.NoError(t, beside(noon), "it was stopped")
 }
 
 func TestRestoreHolds(t *testing.T) {

@@ -97,7 +97,7 @@ type databaseCopy struct {
 }
 
 // begin empties the destination and marks it, or reads the progress of an interrupted copy. It
-// returns ErrNotEmpty when the destination has been used, and ErrChanged.
+// returns ErrNotEmpty when the destination has been used, ErrServed, and ErrChanged.
 func (c *databaseCopy) begin(ctx context.Context, since time.Time) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) (err error) {
 		if c.mark, err = target.Mark(ctx); err != nil {
@@ -112,7 +112,7 @@ func (c *databaseCopy) begin(ctx context.Context, since time.Time) error {
 		case c.mark.Step > 0:
 			err = clearAll(ctx, target)
 		default:
-			err = empty(ctx, target)
+			err = empty(ctx, target, tx, c.options.Now)
 		}
 		if err != nil {
 			return err
