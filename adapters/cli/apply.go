@@ -39,7 +39,8 @@ func (p Program) apply() *cobra.Command {
 			"  TEMPLATE: {channel, subject?, text?, html? or markdown?}\n" +
 			"When missing, active is true, preferred is false and weight is 100; priority is normal for a new event, and stays otherwise.\n" +
 			"Of an object that exists, a missing member is removed: the pool and settings of a channel, the description, channels and pools of\n" +
-			"an event, the application of a list, the list of a notification, and the texts of a partial or a template. Every other one stays.\n" +
+			"an event, the application of a list, the list of a notification, the description of a partial, and the texts of a partial or a\n" +
+			"template. Members with a value above get it; every other one stays.\n" +
 			"In the texts of settings ${NAME} is replaced by an environment variable, which must be set, and $${ by ${.",
 		Example: "  tocsin apply -f configs/demo.yaml\n" +
 			"  tocsin apply -f demo.yaml --dry-run\n" +

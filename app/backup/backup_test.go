@@ -101,6 +101,8 @@ func TestRestoreBesideAWorker(t *testing.T) {
 	err = beside(noon.Add(59 * time.Second))
 	require.ErrorIs(t, err, backup.ErrServed)
 	require.ErrorContains(t, err, `the instance "tocsin-1" uses the database`)
+	_, err = backup.Copy(t.Context(), readOnly(t, noon.Add(-time.Hour)), s, backup.Options{Now: noon.Add(59 * time.Second)})
+	require.ErrorIs(t, err, backup.ErrServed)
 	_, err = copied(t.Context(), readOnly(t, noon.Add(time.Hour-backup.Settled)), s)
 	require.NoError(t, err, "it was killed an hour ago")
 	s = newStore(t)
