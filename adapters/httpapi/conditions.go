@@ -42,11 +42,6 @@ func conditionOf(h http.Header) (*condition, error) {
 		case name == headerIfMatch && slices.ContainsFunc(found, isWeak): // It would never match (RFC 9110).
 			faults.Addf(name, "a weak ETag cannot be used in If-Match")
 		}
-		if name == headerIfNoneMatch { // It compares weakly: W/"a" is "a" (RFC 9110, section 13.1.2).
-			for i := range found {
-				found[i] = strings.TrimPrefix(found[i], "W/")
-			}
-		}
 		*tags = found
 	}
 	if c.match == nil && c.noneMatch == nil {
@@ -60,7 +55,8 @@ func isWeak(tag string) bool { return strings.HasPrefix(tag, "W/") }
 // failedHeader returns the header whose condition fails; empty if all hold. An empty current ETag
 // means that the object does not exist.
 func (c *condition) failedHeader(current string) string {
-	among := func(tags []string) bool { return current != "" && (tags[0] == "*" || slices.Contains(tags, current)) }
+	// If-None-Match compares weakly (RFC 9110, section 13.1.2). If-Match has no weak tags.
+	among := func(tags []string) bool { return current != "" && web.Matches(tags, current) }
 	switch {
 	case c.match != nil && !among(c.match):
 		return headerIfMatch

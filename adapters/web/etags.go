@@ -23,7 +23,12 @@ func ETag(body []byte) string {
 // NotModified reports whether the client has the current version. Weak tags suffice for that.
 func NotModified(h http.Header, tag string) bool {
 	tags, ok := ParseTags(h.Values(HeaderIfNoneMatch))
-	return ok && slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
+	return ok && Matches(tags, tag)
+}
+
+// Matches reports whether a version is among these tags, or these are `*`. Weak tags match, too.
+func Matches(tags []string, tag string) bool {
+	return slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
 }
 
 // ParseTags parses the values of a header that is `*` or a list of ETags.
