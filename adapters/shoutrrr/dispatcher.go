@@ -51,11 +51,7 @@ func (*dispatcher) Close() error { return nil }
 func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
 	watched, peer := outbound.Watch(ctx)
 	key := keyOf(link, n)
-	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify, prepares: d.settings.service.prepares,
-		reads: d.settings.service.classify != nil, reports: d.settings.service.reports, addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
-	if w.classify == nil {
-		w.classify = byStatus
-	}
+	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, service: d.settings.service, addressInLogin: d.settings.addressInLogin, skip: d.accepted.of(key)}
 	defer func() {
 		if fault := recover(); fault != nil { // Services may panic without a response.
 			failed = w.failed

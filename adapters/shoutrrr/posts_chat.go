@@ -48,10 +48,7 @@ func slackPayload(c *slack.Config, text string) any {
 	if !strings.Contains(further, "\n") {
 		return slack.CreateJSONPayload(c, text)
 	}
-	lines[last], _, _ = strings.Cut(further, "\n")
-	if lines[last] == "" {
-		lines[last] = "-" // The library leaves an empty last line out.
-	}
+	lines[last] = "-" // The library leaves an empty last line out.
 	payload := slack.CreateJSONPayload(c, strings.Join(lines, "\n"))
 	if message, is := payload.(slack.MessagePayload); is {
 		message.Attachments[last].Text = further

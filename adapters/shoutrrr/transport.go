@@ -26,15 +26,12 @@ type messageTransport struct {
 	ctx            context.Context
 	next           http.RoundTripper
 	peer           *outbound.Peer
-	classify       func(answer) *deliveries.Failure
-	prepares       func(*http.Request) bool // nil: no request does
-	reads          bool                     // classify reads the body
-	reports        bool                     // with a 2xx the body may report a failure
-	addressInLogin bool                     // the address is part of the login
-	skip           int                      // how many requests were accepted in earlier attempts
-	accepted       int                      // how many requests were accepted, also in earlier attempts
-	delivered      bool                     // one of them has the message
-	sent           bool                     // a request was made
+	service        service
+	addressInLogin bool // the address is part of the login
+	skip           int  // how many requests were accepted in earlier attempts
+	accepted       int  // how many requests were accepted, also in earlier attempts
+	delivered      bool // one of them has the message
+	sent           bool // a request was made
 	failed         *deliveries.Failure
 }
 
@@ -84,9 +81,16 @@ func (w *messageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // needsBody reports whether the rest of a body might change how its response is classified.
 func (w *messageTransport) needsBody(r *http.Request, a answer, failed *deliveries.Failure) bool {
 	if a.status >= 200 && a.status < 300 {
-		return w.reports || !w.hasMessage(r)
+		return w.service.reports || !w.hasMessage(r)
 	}
-	return w.reads && !failed.Temporary
+	return w.service.classify != nil && !failed.Temporary
+}
+
+func (w *messageTransport) classify(a answer) *deliveries.Failure {
+	if w.service.classify == nil {
+		return byStatus(a)
+	}
+	return w.service.classify(a)
 }
 
 // accept records that a request was accepted.
@@ -97,7 +101,7 @@ func (w *messageTransport) accept(r *http.Request) {
 
 // hasMessage reports whether a request has the message.
 func (w *messageTransport) hasMessage(r *http.Request) bool {
-	return w.prepares == nil || !w.prepares(r)
+	return w.service.prepares == nil || !w.service.prepares(r)
 }
 
 // closeBody closes the body of a request that is not sent, as a transport must.
