@@ -14,6 +14,14 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
+// asksForAnHour counts attempts. Each is answered with a request for a pause of an hour.
+func asksForAnHour(attempts *atomic.Int32) fakeDriver {
+	return fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+		attempts.Add(1)
+		return withRetryAfter(deliveries.Unreachable("answered 429"), time.Hour)
+	}}
+}
+
 // TestToggledChannelIsTriedAgain is about an operator who makes a channel inactive and active
 // again, which removes its outages, while its provider has asked for a long pause. The channel is
 // tried again, and another pause is reported.
@@ -30,10 +38,7 @@ func TestToggledChannelIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newFakeQueue(3, nil)
 				var attempts atomic.Int32
-				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
-					attempts.Add(1)
-					return withRetryAfter(deliveries.Unreachable("answered 429"), time.Hour)
-				}}
+				d := asksForAnHour(&attempts)
 				work(t, q, d, plainComposer{}, settings(), func() {
 					let(10 * time.Second)
 					before := attempts.Load()
@@ -75,10 +80,7 @@ func TestPauseWithNewLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newFakeQueue(3, nil)
 				var attempts atomic.Int32
-				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
-					attempts.Add(1)
-					return withRetryAfter(deliveries.Unreachable("answered 429"), time.Hour)
-				}}
+				d := asksForAnHour(&attempts)
 				logged(t, q, d, settings(), func(w *delivery.Worker) {
 					let(10 * time.Second)
 					before := attempts.Load()

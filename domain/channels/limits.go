@@ -50,8 +50,8 @@ func (s Settings) Limits() Limits {
 // withoutLimits returns the settings of the driver only.
 func (s Settings) withoutLimits() Settings {
 	rest := maps.Clone(s)
-	for _, name := range []string{SettingConcurrency, SettingRatePerSecond, SettingQuotaPerDay, SettingQuotaPerMonth} {
-		delete(rest, name)
+	for _, limit := range CommonSettings() {
+		delete(rest, limit.Name)
 	}
 	return rest
 }
