@@ -130,7 +130,9 @@ type pendingChunk struct {
 }
 
 // writeAll writes chunks concurrently and returns them in the order of the file. No two of them are
-// about one user, because duplicates were removed from the whole file.
+// about one user, because duplicates were removed from the whole file. When ctx ends, it drops the
+// chunks that were read ahead. It decides so in the order of the file: no chunk before a written one
+// is dropped.
 func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pendingChunk {
 	begun := make(chan *pendingChunk, p.writers-1) // the receiver holds one more
 	go func() {
@@ -138,6 +140,10 @@ func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pen
 		for c := range chunks {
 			w := &pendingChunk{end: make(chan error, 1)}
 			begun <- w
+			if ctx.Err() != nil {
+				w.end <- context.Cause(ctx)
+				continue
+			}
 			go func() {
 				var err error
 				w.outcomes, err = p.writeParts(ctx, c)
@@ -148,11 +154,11 @@ func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pen
 	return begun
 }
 
-// writeParts writes a chunk, in halves where it means members who are too large, until ctx ends:
-// chunks that were read ahead are dropped then. It returns the outcomes of what it has written.
+// writeParts writes a chunk, in halves where it means members who are too large. When ctx ends, it
+// writes no further half. It returns the outcomes of what it has written.
 func (p filePass) writeParts(ctx context.Context, c chunk) (done []outcome, err error) {
 	for parts := []chunk{c}; len(parts) > 0; {
-		if ctx.Err() != nil {
+		if len(done) > 0 && ctx.Err() != nil {
 			return done, context.Cause(ctx)
 		}
 		o, err := p.write(context.WithoutCancel(ctx), parts[0])
