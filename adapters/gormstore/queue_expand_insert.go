@@ -60,8 +60,9 @@ func nextTurns(through, own string) string {
 
 // ownTurn selects the turn after the last delivery of an occurrence on a channel, among its last
 // ones (@last ), of which a pool may have moved some here. It is NULL if none of them waits there
-// any more: then nothing of the occurrence does.
-const ownTurn = `(SELECT MAX(d.turn) + 1 FROM deliveries d WHERE d.id IN (SELECT l.id FROM (@last ) AS l)
+// any more: then nothing of the occurrence does. CROSS JOIN makes SQLite look up the ids. It would
+// read all deliveries of the occurrence instead, for each page.
+const ownTurn = `(SELECT MAX(d.turn) + 1 FROM (@last ) AS l CROSS JOIN deliveries d WHERE d.id = l.id
 			AND d.occurrence_id = @occurrence AND d.channel_id = through.channel_id AND d.turn IS NOT NULL), `
 
 // skipDuplicates skips addresses that already have a chosen delivery.
