@@ -62,8 +62,6 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 // retryLocked calls attempt at most tries times, with a pause of lockPause in between, while its
 // error has one of these states. It returns the last error.
 func retryLocked(ctx context.Context, tries int, attempt func() error, states ...string) error {
-	again := time.NewTicker(lockPause)
-	defer again.Stop()
 	for n := 1; ; n++ {
 		err := attempt()
 		if n == tries || !slices.Contains(states, sqlState(err)) {
@@ -72,7 +70,7 @@ func retryLocked(ctx context.Context, tries int, attempt func() error, states ..
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-again.C:
+		case <-time.After(lockPause): // Others get the lock meanwhile.
 		}
 	}
 }
