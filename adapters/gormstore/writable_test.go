@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,9 +87,9 @@ func TestFullDisk(t *testing.T) {
 		exec(t, s, "PRAGMA max_page_count = 1000000")
 		newOrganization(t, s, "last")
 		require.ErrorIs(t, s.Writable(t.Context()), ports.ErrFull)
-		s.PassFull(gormstore.FullFor - time.Second)
+		s.PassFull(gormstore.FullFor / 2)
 		require.ErrorIs(t, s.Writable(t.Context()), ports.ErrFull)
-		s.PassFull(time.Second)
+		s.PassFull(gormstore.FullFor / 2)
 		require.NoError(t, s.Writable(t.Context()))
 	})
 }

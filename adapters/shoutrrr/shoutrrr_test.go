@@ -25,6 +25,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
@@ -315,11 +316,11 @@ func TestTime(t *testing.T) { //nolint:paralleltest // they share the Internet
 			assert.False(t, failure.MaybeAccepted, "there was no connection")
 		})
 		t.Run("AnAnswerIsMissing/"+service, func(t *testing.T) {
+			ctx, expire := clocks.Expiring(t.Context())
 			hangs(t, func(r *http.Request) {
 				httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: public{}})
+				expire()
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			defer cancel()
 			failure := deliveries.FailureOf(open(t, row.url).Dispatch(ctx, message(row.address)))
 			assert.EqualError(t, failure, service+": no answer in time")
 			assert.True(t, failure.MaybeAccepted)

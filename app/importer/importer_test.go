@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,17 +132,23 @@ func (d *unanswered) Update(ctx context.Context, fn func(ports.Tx) error) error 
 // crashing is a store that fails every call from some moment on.
 type crashing struct {
 	ports.Store
-	at, calls int
-	gone      bool
-	err       error
+	at    int
+	err   error
+	mu    sync.Mutex // Leases are renewed meanwhile.
+	calls int
+	gone  bool
 }
 
 func (c *crashing) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	if _, does := enrolls(ctx, c.Store, fn); does {
+	_, does := enrolls(ctx, c.Store, fn)
+	c.mu.Lock()
+	if does {
 		c.calls++
 		c.gone = c.gone || c.calls > c.at
 	}
-	if c.gone {
+	gone := c.gone
+	c.mu.Unlock()
+	if gone {
 		return c.err
 	}
 	return c.Store.Update(ctx, fn)

@@ -27,14 +27,14 @@ func TestKillTheCopy(t *testing.T) {
 			target = pgtest.New(t)
 		}
 		copying := []string{"copy", "--to", target}
-		kills := 0
+		kills, life := 0, 200*time.Millisecond
 		for patient := time.Now().Add(recoveryLimit); ; {
 			require.True(t, time.Now().Before(patient), "the copy comes to no end")
 			var complaint bytes.Buffer
 			c := command(t, w.settings, copying...)
 			c.Stderr = &complaint
 			require.NoError(t, c.Start())
-			soon := time.AfterFunc(time.Duration(200+100*kills)*time.Millisecond, func() { _ = c.Process.Kill() })
+			soon := time.AfterFunc(life, func() { _ = c.Process.Kill() })
 			err := c.Wait()
 			soon.Stop()
 			if err == nil || kills > 0 && strings.Contains(complaint.String(), "the database is not empty") { // The last kill came too late.
@@ -42,6 +42,7 @@ func TestKillTheCopy(t *testing.T) {
 			}
 			if c.ProcessState.ExitCode() < 0 {
 				kills++
+				life += life / 4
 				continue
 			}
 			require.Contains(t, complaint.String(), "repeat the command in a moment")

@@ -2,6 +2,7 @@
 package clocks
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -38,3 +39,26 @@ type Wall struct{}
 
 // Now returns the current time.
 func (Wall) Now() time.Time { return time.Now() }
+
+// Expiring returns a context whose deadline passes when expire is called.
+func Expiring(ctx context.Context) (_ context.Context, expire func()) {
+	passed := make(chan struct{})
+	return expiring{ctx, passed}, sync.OnceFunc(func() { close(passed) })
+}
+
+type expiring struct {
+	context.Context //nolint:containedctx // It is one.
+
+	passed chan struct{}
+}
+
+func (e expiring) Done() <-chan struct{} { return e.passed }
+
+func (e expiring) Err() error {
+	select {
+	case <-e.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}

@@ -225,6 +225,8 @@ func upkeepCases() cases {
 			assert.True(t, w.rung(t))
 		},
 		"RolledBackChangesNotifyNobody": func(t *testing.T, w *world) {
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			assert.True(t, w.rung(t), "it listens")
 			w.quiet(t)
 			refused(t, w, errStop, func(tx ports.Tx) error {
 				_, err := triggerOne(t.Context(), tx, w.mine.occurrence(nil, nil))

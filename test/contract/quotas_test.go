@@ -186,7 +186,11 @@ func TestQuotaOfChannelTests(t *testing.T) {
 			}()
 		}
 		for range n {
-			<-held.entered
+			select {
+			case <-held.entered:
+			case status := <-answers:
+				require.Failf(w, "a test is over before its provider answers", "status %d", status)
+			}
 		}
 		release := sync.OnceFunc(func() { close(held.through) })
 		w.Cleanup(release)
