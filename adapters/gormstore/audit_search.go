@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -120,9 +121,31 @@ func filtered(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	}
 	words := strings.Fields(q.Text)
 	for _, word := range words[:min(len(words), maxAuditWords)] {
-		db = db.Where(d.contains("LOWER(actor || ' ' || action || ' ' || object || ' ' || before_state || ' ' || after_state)"), strings.ToLower(word))
+		forms := wordForms(word)
+		condition := d.contains("LOWER(actor || ' ' || action || ' ' || object || ' ' || before_state || ' ' || after_state)")
+		db = db.Where("("+condition+strings.Repeat(" OR "+condition, len(forms)-1)+")", forms...)
 	}
 	return db
+}
+
+// wordForms returns how the database may have a word after LOWER. SQLite, and Postgres with some
+// locales, lower only A to Z; and the states are JSON, which escapes characters.
+func wordForms(word string) (forms []any) {
+	ascii := strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, word)
+	for _, lower := range []string{ascii, strings.ToLower(word)} {
+		quoted, _ := json.Marshal(lower) //nolint:errchkjson // A string has JSON.
+		for _, form := range []string{lower, string(quoted[1 : len(quoted)-1])} {
+			if !slices.Contains(forms, any(form)) {
+				forms = append(forms, form)
+			}
+		}
+	}
+	return forms
 }
 
 // hasPrefix filters for a column that begins with this text, case included.

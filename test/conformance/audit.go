@@ -210,6 +210,15 @@ func auditCases() cases {
 				}
 			}
 		},
+		"WordsAreFoundAsTheyAreShown": func(t *testing.T, w *world) {
+			e := entry(w.mine.org.ID, "acme/g/1")
+			e.After = audit.State{"name": `Über R&D <x> "quoted" a\b ENDE`}
+			act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+			for _, word := range []string{"Über", "R&D", "r&d", "<x>", `"quoted"`, `a\b`, "ende"} {
+				assert.Len(t, w.entries(t, audit.Query{Organization: w.mine.org.ID, Text: word, Limit: 10}), 1, word)
+			}
+			assert.Empty(t, w.entries(t, audit.Query{Organization: w.mine.org.ID, Text: "R&E", Limit: 10}))
+		},
 		"FewAmongVeryManyAreFoundInBatches": func(t *testing.T, w *world) {
 			const many = 21_000
 			crowd := []audit.Entry{entry(w.mine.org.ID, "few")}
