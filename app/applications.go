@@ -53,6 +53,13 @@ func (a *Applications) Events(ctx context.Context, at Path, p Page) ([]events.Ev
 	})
 }
 
+// EventNames returns the names of these events of the application.
+func (a *Applications) EventNames(ctx context.Context, at Path, ids []events.ID) ([]events.Name, error) {
+	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) ([]events.Name, error) {
+		return tx.Events().NamesOf(ctx, app, ids)
+	})
+}
+
 // Notifications lists the application's notifications.
 func (a *Applications) Notifications(ctx context.Context, at Path, p Page) ([]subscriptions.Notification, error) {
 	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) ([]subscriptions.Notification, error) {

@@ -22,7 +22,8 @@ const (
 // OccurrencePage is a page of the occurrences that match a selection.
 type OccurrencePage struct {
 	Reports []OccurrenceReport // the newest first
-	Events  []events.Event     // of the application, the first ones
+	Choices []events.Name      // the first events of the application
+	Events  []events.Name      // those of the reports and of the selection
 	More    bool               // there may be more in the direction of the selection
 	Last    events.OccurrenceID
 	Person  *users.Member  // the member of the selection; nil: none matches, or none was asked for
@@ -30,11 +31,11 @@ type OccurrencePage struct {
 }
 
 // Select returns the occurrences of the application that match q, of one member if a text names
-// one: by the username or by words that match this member alone. It also returns at most maxEvents
-// events.
-func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (OccurrencePage, error) {
+// one: by the username or by words that match this member alone. It also returns the names of at most
+// maxChoices events.
+func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxChoices int) (OccurrencePage, error) {
 	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) (found OccurrencePage, err error) {
-		if found.Events, err = tx.Events().List(ctx, app, 0, maxEvents); err != nil {
+		if found.Choices, err = tx.Events().Names(ctx, app, maxChoices); err != nil {
 			return found, err
 		}
 		q := q
@@ -79,7 +80,14 @@ func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.A
 		return err
 	}
 	p.More, p.Last = selected.More, selected.Last
-	p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences)
+	if p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences); err != nil {
+		return err
+	}
+	ids := []events.ID{q.Event}
+	for _, r := range p.Reports {
+		ids = append(ids, r.Occurrence.Event)
+	}
+	p.Events, err = tx.Events().NamesOf(ctx, a, ids)
 	return err
 }
 

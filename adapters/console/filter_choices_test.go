@@ -9,6 +9,8 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -57,5 +59,34 @@ func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 		fresh := b.get(people + "new/").text()
 		assert.Contains(f, fresh, "The first 200 groups are shown.")
 		assert.NotContains(f, fresh, group.Name)
+	})
+}
+
+// TestManyEvents has an application with more events than the filter of its messages offers.
+func TestManyEvents(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		const messages, first = "/console/o/acme/p/shop/a/web/", "Only the first ones are shown."
+		b := f.as(f.operator("ada", users.RoleOperator))
+		assert.NotContains(f, b.get(messages).is(f.T, http.StatusOK).text(), first)
+		var last events.Event
+		f.update(func(tx ports.Tx) error {
+			a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+			for i := 0; i < 1_000 && err == nil; i++ {
+				last, err = tx.Events().Create(f.Context(), events.Event{Organization: a.Organization, Application: a.ID, Slug: fmt.Sprintf("event-%d", i), Name: fmt.Sprintf("Event no. %d", i), Active: true})
+			}
+			if err != nil {
+				return err
+			}
+			_, err = tx.Deliveries().Trigger(f.Context(), []deliveries.TriggerRequest{{Occurrence: events.Occurrence{
+				Organization: a.Organization, Project: a.Project, Application: a.ID, Event: last.ID, Context: events.Context(`{}`)}}})
+			return err
+		})
+		page := b.get(messages).is(f.T, http.StatusOK)
+		assert.Contains(f, page.text(), first)
+		assert.Contains(f, page.body, "<td><bdi>"+last.Name+"</bdi></td>")
+		assert.NotContains(f, page.body, last.Name+"</option>")
+		assert.Contains(f, b.get(messages+"?event="+idText(last.ID)).is(f.T, http.StatusOK).body, "selected>"+last.Name+"</option>")
+		assert.Contains(f, b.get(messages+"occurrences/"+idText(f.newest(1)[0].ID)+"/").is(f.T, http.StatusOK).text(), last.Name)
 	})
 }

@@ -134,11 +134,11 @@ func (c call) showOccurrence() error {
 	if err := c.findDeliveries(id, &v); err != nil {
 		return err
 	}
-	names, err := c.eventNames()
+	names, err := c.console.use.Applications.EventNames(c.ctx, c.at(), []events.ID{v.Occurrence.Event})
 	if err != nil {
 		return err
 	}
-	v.Event, v.Failed = names[v.Occurrence.Event], v.Counts[deliveries.Failed]
+	v.Event, v.Failed = namesOf(names)[v.Occurrence.Event], v.Counts[deliveries.Failed]
 	v.MayRetry = c.mayRetry(v.Occurrence)
 	if v.Failed > 0 {
 		if v.Causes, err = c.console.use.Occurrences.Failures(c.ctx, c.at(), id); err != nil {

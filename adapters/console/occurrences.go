@@ -21,7 +21,7 @@ import (
 const (
 	pageOccurrences = 50
 	pageDeliveries  = 100
-	maxEventNames   = 1_000
+	maxEventChoices = 1_000
 )
 
 // occurrencesView is a page of the application's occurrences.
@@ -30,7 +30,8 @@ type occurrencesView struct {
 	Filtered    bool
 	FilterError string
 	Occurrences []listedOccurrence
-	Choices     []events.Event
+	Choices     []events.Name // the first events
+	MoreChoices bool
 	Events      map[events.ID]string // by name
 	Member      *users.Member        // the member of the filter; nil: all
 	Members     []users.Member       // members with the requested name
@@ -82,11 +83,16 @@ func (c call) showOccurrences() error {
 		return c.render(http.StatusBadRequest, "occurrences", words.Of("Messages"), v)
 	}
 	v.Filtered = person != "" || q.Event != 0 || q.State != "" || !q.From.IsZero() || !q.Until.IsZero()
-	found, err := c.console.use.Occurrences.Select(c.ctx, c.at(), q, person, maxEventNames)
+	found, err := c.console.use.Occurrences.Select(c.ctx, c.at(), q, person, maxEventChoices+1)
 	if err != nil {
 		return err
 	}
-	v.Choices, v.Events, v.Member, v.Members = found.Events, namesOf(found.Events), found.Person, found.People
+	v.Choices, v.MoreChoices = found.Choices[:min(len(found.Choices), maxEventChoices)], len(found.Choices) > maxEventChoices
+	v.Events, v.Member, v.Members = namesOf(found.Events), found.Person, found.People
+	isSelected := func(e events.Name) bool { return e.ID == q.Event }
+	if at := slices.IndexFunc(found.Events, isSelected); at >= 0 && !slices.ContainsFunc(v.Choices, isSelected) {
+		v.Choices = append(v.Choices, found.Events[at])
+	}
 	for _, r := range found.Reports {
 		v.Occurrences = append(v.Occurrences, listedOccurrence{r.Occurrence, r.State, sharesOf(r.Counts)})
 	}
@@ -138,18 +144,12 @@ func parseDay(name, text string) (time.Time, error) {
 	return t, nil
 }
 
-func namesOf(all []events.Event) map[events.ID]string {
+func namesOf(all []events.Name) map[events.ID]string {
 	byID := make(map[events.ID]string, len(all))
 	for _, e := range all {
 		byID[e.ID] = e.Name
 	}
 	return byID
-}
-
-// eventNames returns the names of the application's events.
-func (c call) eventNames() (map[events.ID]string, error) {
-	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{Limit: maxEventNames})
-	return namesOf(found), err
 }
 
 // explanationView explains why a user received an occurrence or not.

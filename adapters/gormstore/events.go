@@ -98,8 +98,16 @@ func (r eventRepo) List(ctx context.Context, a applications.Application, after e
 	return r.withChannels(ctx, es)
 }
 
+func (r eventRepo) Names(ctx context.Context, a applications.Application, limit int) ([]events.Name, error) {
+	return rowsOf[events.Name](r.inApplication(ctx, a).Model(&eventRow{}).Order("id").Limit(limit))
+}
+
+func (r eventRepo) NamesOf(ctx context.Context, a applications.Application, ids []events.ID) ([]events.Name, error) {
+	return rowsOf[events.Name](r.inApplication(ctx, a).Model(&eventRow{}).Where("id ?", among(r.dialect, ids)))
+}
+
 func (r eventRepo) OfOrganization(ctx context.Context, org orgs.ID, limit int) ([]events.Event, error) {
-	return all(r.db(ctx).Raw("SELECT e.* FROM applications a CROSS JOIN events e WHERE a.organization_id = ? AND e.application_id = a.id LIMIT ?", org, limit),
+	return all(r.db(ctx).Raw("SELECT e.id, e.application_id, e.slug, e.name, e.description, e.active, e.priority FROM applications a CROSS JOIN events e WHERE a.organization_id = ? AND e.application_id = a.id LIMIT ?", org, limit),
 		func(row eventRow) events.Event { return row.event(org) })
 }
 

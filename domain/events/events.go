@@ -100,6 +100,12 @@ func ParseExample(field, text string) (string, error) {
 	return text, nil
 }
 
+// Name is the name of an event.
+type Name struct {
+	ID   ID
+	Name string
+}
+
 // Repository keeps events and their templates, and the partials of those.
 type Repository interface {
 	PartialRepository
@@ -111,7 +117,12 @@ type Repository interface {
 	ByPath(ctx context.Context, path access.Scope, slug string) (applications.Application, Event, error)
 	// List returns the application's events by id, at most limit after the given one.
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
-	// OfOrganization returns events of the organization without their channels, at most limit.
+	// Names returns the names of the application's first events, at most limit.
+	Names(ctx context.Context, a applications.Application, limit int) ([]Name, error)
+	// NamesOf returns the names of these events, if they belong to the application.
+	NamesOf(ctx context.Context, a applications.Application, ids []ID) ([]Name, error)
+	// OfOrganization returns events of the organization without their channels, examples and
+	// schemas, at most limit.
 	OfOrganization(ctx context.Context, org orgs.ID, limit int) ([]Event, error)
 	// Create stores a new event with its channels and pools and returns it with its id;
 	// ErrSlugTaken.

@@ -139,6 +139,17 @@ func eventCases() cases {
 				return tx.Events().List(t.Context(), w.mine.web, after, limit)
 			})
 		},
+		"AreNamed": func(t *testing.T, w *world) {
+			other, foreign := w.announce(t, w.mine.web, "a"), w.announce(t, w.mine.desk, "b")
+			mine := events.Name{ID: w.mine.order.ID, Name: w.mine.order.Name}
+			for limit, want := range [][]events.Name{{}, {mine}, {mine, {ID: other.ID, Name: "a"}}, {mine, {ID: other.ID, Name: "a"}}} {
+				assert.Equal(t, want, look(t, w, func(tx ports.Tx) ([]events.Name, error) { return tx.Events().Names(t.Context(), w.mine.web, limit) }))
+			}
+			assert.Equal(t, []events.Name{{ID: other.ID, Name: "a"}}, look(t, w, func(tx ports.Tx) ([]events.Name, error) {
+				return tx.Events().NamesOf(t.Context(), w.mine.web, []events.ID{other.ID, foreign.ID, other.ID, w.theirs.order.ID, 1 << 40})
+			}))
+			assert.Empty(t, look(t, w, func(tx ports.Tx) ([]events.Name, error) { return tx.Events().NamesOf(t.Context(), w.mine.web, nil) }))
+		},
 		"ASlugIsTakenOnceInItsApplication": func(t *testing.T, w *world) {
 			refused(t, w, events.ErrSlugTaken, func(tx ports.Tx) error {
 				_, err := tx.Events().Create(t.Context(), events.Event{Organization: w.mine.org.ID, Application: w.mine.web.ID, Slug: "order", Name: "Second"})
