@@ -87,7 +87,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		audit.ID(1), p.channel.ID, []channels.ID{p.channel.ID}, p.channel, pooled, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
 		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
 		p.list.ID, p.list, lists.Query{Text: "Ada", Limit: 10, Recipients: 100},
-		p.event.ID, p.event, ofPool, p.text.ID, p.text, p.partial, []events.PartialID{p.partial.ID}, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,
+		p.event.ID, []events.ID{p.event.ID}, p.event, ofPool, p.text.ID, p.text, p.partial, []events.PartialID{p.partial.ID}, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), []deliveries.ID{1}, deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
 		[]deliveries.TriggerRequest{{Occurrence: o}, {Occurrence: limited, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
