@@ -55,6 +55,7 @@ type Trigger struct {
 	IgnoreUnknown bool
 	Priority      *events.Priority // nil: the event's
 	AtMostNormal  bool             // the caller may not trigger urgent occurrences
+	RefusePast    bool             // a SendAt that has passed is refused; else it means at once
 }
 
 // priority returns the class of the occurrence. An urgent event is normal for a caller who may not
@@ -199,7 +200,11 @@ func (t *Triggers) occurrences(
 	optionFaults := make([]error, len(triggers))
 	ts, os := make([]deliveries.TriggerRequest, len(triggers)), make([]events.Occurrence, len(triggers))
 	for i, trigger := range triggers {
-		trigger.Options, optionFaults[i] = trigger.Options.Resolve(decisive)
+		if trigger.RefusePast {
+			optionFaults[i] = trigger.Options.CheckAhead(decisive)
+		}
+		resolved, err := trigger.Options.Resolve(decisive)
+		trigger.Options, optionFaults[i] = resolved, cmp.Or(optionFaults[i], err)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
 			Context: trigger.Context, Options: trigger.Options, Priority: trigger.priority(e), CorrelationID: trigger.CorrelationID, RequestID: trigger.RequestID, Traceparent: trigger.Traceparent, Created: now}
 	}

@@ -254,7 +254,7 @@ func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	what.Options.ExpiresAt, a.ExpiresAt = c.parseTime("options.expires_at", &faults)
 	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
 	faults.Add("cid", err)
-	a.CID = what.CorrelationID
+	a.CID, what.RefusePast = what.CorrelationID, true
 	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)
 	return a, what, faults.Err()
 }

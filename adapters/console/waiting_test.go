@@ -162,6 +162,29 @@ func TestChannelQuota(t *testing.T) {
 	})
 }
 
+func TestScheduleForAMomentThatPasses(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		to, begins := web+"e/tick/trigger/", f.clock.Now().UTC().Add(10*time.Minute)
+		confirmed := func() url.Values {
+			form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04:05")}}
+			sent := b.do(http.MethodPost, to, form).is(f.T, http.StatusOK).confirmation()
+			sent.Set("form_token", b.token())
+			return sent
+		}
+		scheduled, late := confirmed(), confirmed()
+		first := b.do(http.MethodPost, to+"send/", scheduled).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		f.clock.Advance(20 * time.Minute)
+		refused := b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.body, `id="options.send_at-faults"`)
+		assert.Contains(f, refused.text(), "has passed")
+		again := b.do(http.MethodPost, to+"send/", scheduled).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		assert.Equal(f, first, again, "it was scheduled in time")
+		assert.Len(f, f.newest(10), 1)
+	})
+}
+
 func TestScheduleAndCancelOccurrence(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -176,6 +199,15 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "must be a time with an offset, such as")
 		wrong.Set("options.send_at", "")
 		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "has passed")
+
+		for _, past := range []time.Duration{0, time.Hour} {
+			wrong.Set("options.send_at", f.clock.Now().UTC().Add(-past).Format("2006-01-02T15:04"))
+			wrong.Set("options.expires_at", "")
+			late := b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest)
+			assert.Contains(f, late.body, `id="options.send_at-faults"`)
+			assert.Contains(f, late.text(), "has passed")
+			assert.NotContains(f, late.text(), "Schedule it")
+		}
 
 		tried := b.do(http.MethodPost, to, form).is(f.T, http.StatusOK)
 		assert.Contains(f, tried.text(), "Recipients are looked up then. Schedule it")

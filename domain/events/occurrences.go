@@ -119,6 +119,14 @@ func (o Options) Resolve(now time.Time) (Options, error) {
 	return o, faults.Err()
 }
 
+// CheckAhead refuses a SendAt that has passed, for callers who can choose another.
+func (o Options) CheckAhead(now time.Time) error {
+	if o.SendAt.IsZero() || o.SendAt.After(now) {
+		return nil
+	}
+	return fault.Field("options.send_at", "has passed")
+}
+
 // InRegion returns the options with some words of LimitTo as phone numbers of a region, if they are
 // phone numbers without country code; without a region they stay.
 func (o Options) InRegion(region string, words []string) Options {
