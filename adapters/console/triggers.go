@@ -221,6 +221,10 @@ func (c call) showDryRunHTML() error {
 	return c.respondSandboxed(document)
 }
 
+// ungrouped removes what languages put between groups of three digits, among it two kinds of
+// no-break space.
+var ungrouped = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u202f", "")
+
 // countConfirmed reports whether the typed number is the number of recipients. Small numbers need
 // no confirmation.
 func countConfirmed(people, typed string) bool {
@@ -228,7 +232,7 @@ func countConfirmed(people, typed string) bool {
 	if err == nil && n <= confirmAbove {
 		return true
 	}
-	return err == nil && strings.NewReplacer(",", "", " ", "").Replace(typed) == people
+	return err == nil && ungrouped.Replace(typed) == people
 }
 
 // triggerForm parses the form of a trigger.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"html"
 	"net/http"
 	"net/url"
@@ -304,4 +305,27 @@ func TestTriggerConfirmsManyRecipients(t *testing.T) {
 	}
 	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).text(), "The form has changed since the dry run", "the number is sealed")
 	send(tried, "number", "101").is(t, http.StatusSeeOther)
+}
+
+// TestTriggerConfirmsNumberAsShown checks that the number to type is accepted as the page shows it.
+func TestTriggerConfirmsNumberAsShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("eve", users.RoleAdministrator))
+	names := numbered(1_001, "buyer%d")
+	f.people("acme", users.RoleMember, func(int) bool { return false }, names...)
+	f.addToList(names...)
+	to := web + "e/tick/trigger/"
+	for language, shown := range map[string]*regexp.Regexp{"en": regexp.MustCompile(`Type (\S+) to send`), "de": regexp.MustCompile(`Geben Sie (\S+) ein, um zu senden`)} {
+		b.header = http.Header{"Accept-Language": {language}}
+		for _, typed := range []string{"", "1001", " 1\u202f001 "} {
+			tried := b.post(to, "context", "{}").is(t, http.StatusOK)
+			number := shown.FindStringSubmatch(tried.text())
+			require.Len(t, number, 2, language)
+			form := tried.confirmation()
+			form.Set("form_token", b.token())
+			form.Set("number", cmp.Or(typed, number[1]))
+			b.do(http.MethodPost, to+"send/", form).is(t, http.StatusSeeOther)
+		}
+	}
 }
