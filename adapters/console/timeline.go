@@ -19,6 +19,7 @@ type timelineView struct {
 	Days         []timelineDay
 	Newer, Older string // paths of the adjacent pages; empty: none
 	Any          bool   // the first page without a filter
+	Audit        string // the path of the member's changes; empty: the operator may not see them
 }
 
 // timelineDay is the history of one day in UTC.
@@ -89,6 +90,10 @@ func (c call) timeline(p app.MemberReport) (timelineView, error) {
 	}
 	if found.Older {
 		v.Older = to(timelineCursor{From: found.Next})
+	}
+	if (view{call: c}).MayAdminister() {
+		object := c.at().Object("u", p.Member.User.Username)
+		v.Audit = c.below("audit") + "?" + url.Values{"object": {object}}.Encode()
 	}
 	v.Any = q.Kind == app.AllKinds && found.From.IsZero()
 	last := ""

@@ -96,9 +96,25 @@ func TestTimeline(t *testing.T) {
 		assert.NotContains(f, seen, "Augusta", "and not from what to what")
 		assert.Contains(f, seen, "Ticks of acme")
 		assert.NotContains(f, bob.get(path).body, "audit/")
-		assert.Contains(f, eva.get(path).body, "/console/o/acme/audit/?object=acme/u/ada")
+		assert.Contains(f, eva.get(path).body, "/console/o/acme/audit/?object=acme%2Fu%2Fada")
 		assert.NotContains(f, eva.get(path).body, "192.0.2.7")
 	})
+}
+
+// TestTimelineAuditLink checks that the link finds a user whatever characters the name has.
+func TestTimelineAuditLink(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	eva := f.as(f.operator("eva", users.RoleAdministrator))
+	for _, name := range []string{"ada+shop@example.org", "a&object=x", "a#b", "ada"} {
+		m := f.person("acme", name, users.RoleMember, false)
+		eva.post(memberPath(m)+"locked/", "on", "true").is(t, http.StatusSeeOther)
+		page := eva.get(memberPath(m)).is(t, http.StatusOK)
+		link := regexp.MustCompile(`<a href="([^"]*)">Changes in the audit log</a>`).FindStringSubmatch(page.body)
+		require.Len(t, link, 2, name)
+		found := eva.get(html.UnescapeString(link[1])).is(t, http.StatusOK).text()
+		assert.Contains(t, found, "acme/u/"+name+" ")
+	}
 }
 
 func TestTimelinePaging(t *testing.T) {
