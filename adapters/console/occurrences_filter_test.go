@@ -55,6 +55,7 @@ func TestOccurrenceFilter(t *testing.T) {
 			return b.get(web+query).is(t, http.StatusOK).occurrences()
 		}
 
+		assert.Contains(t, b.get(web).text(), "Days are UTC. Both are included.")
 		all, prev, next := look("")
 		require.Len(t, all, 50)
 		assert.Empty(t, prev)

@@ -49,6 +49,7 @@ func TestTimeline(t *testing.T) {
 		bob := f.as(f.operator("bob", users.RoleViewer))
 		path := memberPath(ada)
 		assert.Contains(f, bob.get(path).text(), "Nothing has happened yet.")
+		assert.Contains(f, bob.get(path).body, `<h2 id="timeline">Timeline (UTC)</h2>`, "its days are")
 
 		f.newOccurrence()
 		f.schedule()
