@@ -133,6 +133,19 @@ func (v channelView) Provider() words.Phrase { return providerOf(v.Driver) }
 // Card returns the card with the state of the channel.
 func (v channelView) Card() channelCard { return newChannelCard(v.ListedChannel, v.Now) }
 
+// Health returns the card with the state that the list shows, too, except that it knows whether the
+// settings can be opened.
+func (v channelView) Health() channelCard {
+	card := v.Card()
+	if v.Sealed != "" {
+		card.State, card.StateText = "failing", words.Of("sends nothing")
+	}
+	if v.Sealed != "" || !v.Active {
+		card.Next = time.Time{}
+	}
+	return card
+}
+
 // Fields returns the fields of the settings.
 func (v channelView) Fields() settingsView {
 	return settingsView{Form: v.Form, Settings: v.Described, Stored: v.Kept}

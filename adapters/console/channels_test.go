@@ -295,7 +295,7 @@ func TestChannelShowsOutages(t *testing.T) {
 		assert.Contains(f, b.get(atAcme+"channels/").text(), "connection <refused> Next try: with the next message.")
 		f.clock.Advance(-2 * time.Minute)
 		page := b.get(path).text()
-		assert.Contains(f, page, "failing on 2 instances")
+		assert.Contains(f, page, "Health paused on 2 instances until 2026-03-04 05:07:07 UTC")
 		assert.Contains(f, page, "Last 24 hours: 0 sent, 0 failed Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
 		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not paused; nothing has got through since connection <refused>")

@@ -158,7 +158,11 @@ func TestChannelQuota(t *testing.T) {
 		assert.Contains(f, b.get(list).body, `<span class="state failing">quota used up</span>`)
 		assert.Contains(f, b.get(list).text(), "Nothing is sent until 2026-03-0")
 		assert.Contains(f, b.get(path).text(), "Quota 2,000 of 2,000 used today, 2,000 of 30,000 used this month (UTC) used up until 2026-03-0")
+		assert.Contains(f, b.get(path).text(), "Health quota used up")
 		assert.Contains(f, b.get(occurrencePath(id)).text(), "waits for the channel, whose quota is used up until 2026-03-0")
+		c.Active = false
+		f.update(func(tx ports.Tx) error { return tx.Channels().Save(f.Context(), c) })
+		assert.Contains(f, b.get(path).text(), "Health inactive")
 	})
 }
 
@@ -306,7 +310,7 @@ func TestRequestedPause(t *testing.T) {
 		f.clock.Advance(time.Minute)
 		assert.Contains(f, b.get(pages["occurrence"]).text(), "waits for its turn")
 		assert.Contains(f, b.get(pages["channels"]).body, `<span class="state">active</span>`)
-		assert.Contains(f, b.get(pages["channel"]).text(), "Health OK")
+		assert.Contains(f, b.get(pages["channel"]).text(), "Health active")
 		assert.NotContains(f, b.get("/console/o/acme/").text(), "paused by its provider for")
 	})
 }
