@@ -73,8 +73,11 @@ func (c call) createMember() error {
 		made, err = c.console.use.Members.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.selectedID("group")))
 	}
 	done := "was-there"
-	if made.Enrolled {
+	switch {
+	case made.Enrolled:
 		done = "enrolled"
+	case made.Changed:
+		done = "extended"
 	}
 	return c.answerForm(err, c.newMemberPage, c.below("u", made.Member.ID), done)
 }

@@ -65,12 +65,16 @@ func TestCreateMember(t *testing.T) {
 
 		redisplay := b.post("/console/o/acme/u/new/", "email", "new@example.org", "custom_fields", `{}`, "group", "0").is(f.T, http.StatusSeeOther)
 		assert.Equal(f, memberPath(m)+"?done=was-there", redisplay.Header.Get("Location"))
-		assert.Contains(f, b.get(redisplay.Header.Get("Location")).text(), "Already a member.")
+		assert.Contains(f, b.get(redisplay.Header.Get("Location")).text(), "Already a member. Nothing has changed.")
 		b.post("/console/o/acme/u/new/", "email", "there@example.org", "custom_fields", `{}`).is(f.T, http.StatusSeeOther)
 		b.post("/console/o/acme/u/new/", "email", "x@example.org", "custom_fields", `{}`, "group", "4711").is(f.T, http.StatusNotFound)
 		require.Len(f, f.entries("acme"), 2)
 		assert.Contains(f, f.audited()[0], "ada member.create acme/u/New@example.org map[]")
 		assert.Contains(f, f.audited()[1], "ada member.create acme/u/there@example.org")
+
+		again := b.post("/console/o/acme/u/new/", "email", "new@example.org", "custom_fields", `{}`, "group", idText(f.group("Others").ID)).is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(again.Header.Get("Location")).text(), "Already a member. Updated with your entries.")
+		assert.Equal(f, []string{"Default", "Others", "Staff"}, f.memberNamed("new@example.org").Groups)
 	})
 }
 

@@ -6,7 +6,8 @@ import "github.com/tocsin/tocsin/adapters/console/words"
 var notices = map[string]words.Phrase{
 	"saved":                words.Of("Changes saved."),
 	"enrolled":             words.Of("User added."),
-	"was-there":            words.Of("Already a member. Group and address updated."),
+	"was-there":            words.Of("Already a member. Nothing has changed."),
+	"extended":             words.Of("Already a member. Updated with your entries."),
 	"removed":              words.Of("User removed."),
 	"copied":               words.Of("Event copied. The copy is inactive."),
 	"live":                 words.Of("Event is live."),
