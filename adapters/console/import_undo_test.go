@@ -52,7 +52,7 @@ func TestUndoImport(t *testing.T) {
 		assert.Contains(f, page.text(), "4 users whom the import added have no record and stay")
 		assert.NotContains(f, page.text(), "These are the first")
 		b.post(one+"undo/").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(one).text(), "The import is being undone. It waits for another import to finish. Users: 0 of 3")
+		assert.Contains(f, b.get(one).text(), "The import is being undone. It waits for a worker. Users: 0 of 3")
 		assert.Contains(f, b.get(one).text(), "Stop undoing")
 		assert.NotContains(f, b.get(one).text(), "have no record")
 		b.post(one+"undo/").is(f.T, http.StatusBadRequest)

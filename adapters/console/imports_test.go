@@ -227,7 +227,7 @@ func TestImportMembers(t *testing.T) {
 
 		b.post(one+"start/").is(f.T, http.StatusSeeOther)
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, b.get(one).text(), "The import is running. It waits for another import to finish.")
+		assert.Contains(f, b.get(one).text(), "The import is running. It waits for a worker.")
 		f.importing(id, imports.Done)
 		page = b.get(one)
 		assert.Contains(f, page.text(), "Result Added 1")
