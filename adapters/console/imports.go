@@ -195,7 +195,7 @@ func (c call) showImportProgress() error {
 		return err
 	}
 	if !job.State.Working() {
-		c.Response().Header().Set("HX-Refresh", "true")
+		c.reload(c.below("imports", id))
 	}
 	return c.fragment("import-progress", newImportView(job))
 }

@@ -214,11 +214,11 @@ func TestImportMembers(t *testing.T) {
 		}
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
 		got := b.get(one+"progress/").is(f.T, http.StatusOK)
-		assert.Empty(f, got.Header.Get("HX-Refresh"))
+		assert.Empty(f, got.Header.Get("Hx-Redirect"))
 		assert.NotContains(f, got.body, "<html", "a piece of the page alone")
 
 		f.importing(id, imports.Checked)
-		assert.Equal(f, "true", b.get(one+"progress/").Header.Get("HX-Refresh"))
+		assert.Equal(f, one, b.get(one+"progress/").Header.Get("Hx-Redirect"))
 		page = b.get(one)
 		assert.Contains(f, page.text(), "Preview Added 1 user who is new in this organization Updated 1")
 		assert.Contains(f, page.text(), "Duplicates 1 row with the e-mail of an earlier row, ignored Rejected 1")

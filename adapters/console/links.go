@@ -64,6 +64,21 @@ func (c call) switched(path string, query ...string) error {
 	return c.redirect(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
+// reload makes the script show the page at path again: with its filters, and without the notice
+// about what led to it, which is not so any more.
+func (c call) reload(path string) {
+	query := url.Values{}
+	if shown, err := url.Parse(c.Request().Header.Get("Hx-Current-Url")); err == nil {
+		query = shown.Query()
+	}
+	query.Del("done")
+	query.Del("count")
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	c.Response().Header().Set("Hx-Redirect", path)
+}
+
 // Switched reports whether this switch has just been changed.
 func (v view) Switched(id string) bool {
 	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id

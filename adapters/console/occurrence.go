@@ -157,7 +157,7 @@ func (c call) showProgress() error {
 		return err
 	}
 	if !v.Live() {
-		c.Response().Header().Set("HX-Refresh", "true")
+		c.reload(v.Path)
 	}
 	return c.fragment("occurrence-progress", v)
 }

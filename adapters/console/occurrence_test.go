@@ -71,7 +71,11 @@ func TestOccurrenceProgress(t *testing.T) {
 		assert.Contains(f, done.text(), "done 1 of 1 delivery processed, 100 %. 0 pending 0 sending 0 retrying 1 sent 0 failed 0 skipped")
 		assert.NotContains(f, done.body, "<html", "it is a part of a page")
 		assert.NotContains(f, done.body, "hx-get", "there is nothing to wait for")
-		assert.Equal(f, "true", done.Header.Get("HX-Refresh"))
+		assert.Equal(f, one, done.Header.Get("Hx-Redirect"), "the page is shown again")
+		for query, want := range map[string]string{"": one, "?count=2&done=retried": one, "?done=retried-one&state=sent": one + "?state=sent"} {
+			b.header = http.Header{"Hx-Current-Url": {"https://tocsin.example" + one + query + "#deliveries"}}
+			assert.Equal(f, want, b.get(one+"progress/").Header.Get("Hx-Redirect"), "with its filter, without a notice about the past")
+		}
 		assert.NotContains(f, b.get(one).body, "hx-get")
 	})
 }
