@@ -45,10 +45,10 @@ func (v channelView) PoolMembers() []poolMemberView {
 }
 
 // ShareText returns the member's present share of the pool's new messages.
-func (v poolMemberView) ShareText() string { return percent(v.Share) }
+func (v poolMemberView) ShareText() words.Phrase { return percent(v.Share) }
 
 // FailureText returns which part of the latest attempts failed because of the member.
-func (v poolMemberView) FailureText() string { return percent(v.FailureRate) }
+func (v poolMemberView) FailureText() words.Phrase { return percent(v.FailureRate) }
 
 // Back returns when a paused member, or one without quota, may get messages again; zero: it is
 // neither.

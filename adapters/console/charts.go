@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -22,7 +21,8 @@ type chartView struct {
 // chartStep is an hour or a day.
 type chartStep struct {
 	statistics.Hour
-	Label, Rate string        // the rate is empty if nothing ended
+	Label       string
+	Rate        words.Phrase  // empty if nothing ended
 	Path        string        // of the messages of its day; empty: there is no application
 	Median, P95 time.Duration // the median and 95th percentile of the time to hand off a message
 }
@@ -138,7 +138,7 @@ func (s chartStep) failed() float64 {
 // outcomeText describes how many deliveries were sent, failed and skipped.
 func (s chartStep) outcomeText() words.Phrase {
 	text := words.Of("%d sent, %d failed, %d skipped", s.Sent(), s.Failed, s.Skipped)
-	if s.Rate != "" {
+	if len(s.Rate) > 0 {
 		text = words.Of("%s, failure rate %s", text, s.Rate)
 	}
 	return text
@@ -165,4 +165,4 @@ func (c call) messagesOf(h statistics.Hour) string {
 
 func formatSVG(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
 
-func percent(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }
+func percent(part float64) words.Phrase { return words.Of("%.1f %%", 100*part) }

@@ -65,6 +65,9 @@ func TestDeliveryChart(t *testing.T) {
 			assert.Contains(f, page.text(), "2026-03-01 2 1 0 33.3 %")
 		}
 		b.get("/console/o/acme/p/shop/a/web/?from=2026-03-01&to=2026-03-01").is(f.T, http.StatusOK)
+		b.header = http.Header{"Accept-Language": {"de"}}
+		assert.NotContains(f, b.get(home+"?span=7d").text(), "33.3 %")
+		assert.Contains(f, b.get(home+"?span=7d").text(), "2026-03-01 2 1 0 33,3 %")
 	})
 }
 

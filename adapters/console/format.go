@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,15 +10,6 @@ import (
 
 // formatTime formats a time, always in UTC.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// count formats a number in groups of three digits.
-func count(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
 
 // atLeast formats a number, or "n or more".
 func atLeast(n int, more bool) words.Phrase {

@@ -11,9 +11,12 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 func TestLanguageNegotiation(t *testing.T) {
@@ -85,6 +88,40 @@ func TestTranslatedRoles(t *testing.T) {
 	b := f.as(f.account("root", true))
 	b.header = http.Header{"Accept-Language": {"de"}}
 	assert.Contains(t, b.get(atAcme+"u/?role=viewer").is(t, http.StatusOK).body, `<option value="viewer" selected>Betrachter</option>`)
+}
+
+func TestTranslatedRoleOfOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("vic", users.RoleViewer))
+	f.person("globex", "vic", users.RoleViewer, false) // With one organization there is no choice.
+	f.acceptsIn("globex", "vic")
+	assert.Contains(t, b.get("/console/").is(t, http.StatusOK).text(), "acme · viewer")
+	b.header = http.Header{"Accept-Language": {"de"}}
+	assert.Contains(t, b.get("/console/").text(), "acme · Betrachter")
+}
+
+func TestTranslatedQuotas(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	f.update(func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(f.Context(), "acme")
+		for _, name := range numbered(1_000, "group-%d") {
+			if err == nil {
+				_, _, err = tx.Orgs().EnsureGroup(f.Context(), org.ID, name)
+			}
+		}
+		return err
+	})
+	f.apply(app.BlueprintOrganization{Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.Groups: 2_000}})
+	said := b.get(atAcme+"settings/").is(t, http.StatusOK).text()
+	assert.Contains(t, said, "Requests a second of one API key 0.5")
+	assert.Contains(t, said, "Groups 1,001 2,000")
+	b.header = http.Header{"Accept-Language": {"de"}}
+	said = b.get(atAcme+"settings/").is(t, http.StatusOK).text()
+	assert.Contains(t, said, " 0,5 ")
+	assert.Contains(t, said, "Gruppen 1.001 2.000")
 }
 
 func TestTranslatedSizes(t *testing.T) {

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
@@ -30,8 +29,8 @@ type settingsLink struct {
 // quotaView is a quota for display.
 type quotaView struct {
 	What  words.Phrase
-	Used  string
-	Limit any
+	Used  words.Phrase // empty: it is not counted
+	Limit words.Phrase
 }
 
 // settingsAbout describes the settings pages, by their names.
@@ -68,10 +67,10 @@ func (c call) showSettings() error {
 	for _, q := range found {
 		shown := quotaView{What: quotaWords[q.Name], Limit: words.Of("no limit")}
 		if q.Counted {
-			shown.Used = count(int(q.Used))
+			shown.Used = words.Of("%d", int(q.Used))
 		}
 		if q.Limit > 0 {
-			shown.Limit = strconv.FormatFloat(q.Limit, 'f', -1, 64)
+			shown.Limit = words.Of("%v", q.Limit)
 			if whole := int(q.Limit); float64(whole) == q.Limit {
 				shown.Limit = words.Of("%d", whole)
 			}

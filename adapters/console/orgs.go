@@ -74,7 +74,7 @@ func (c call) visible() (v homeView, err error) {
 				continue
 			}
 			of = append(of, p.Organization)
-			v.Organizations = append(v.Organizations, homeOrganization{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
+			v.Organizations = append(v.Organizations, homeOrganization{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: p.Role})
 		}
 		slices.SortFunc(v.Organizations, func(a, b homeOrganization) int { return cmp.Compare(a.ID, b.ID) })
 		v.Organizations = slices.DeleteFunc(v.Organizations, func(o homeOrganization) bool { return o.ID <= after })
