@@ -58,7 +58,7 @@ const maxTrail = 20
 
 func (c call) showMembers() error {
 	filter := c.query()
-	for _, done := range []string{"done", "count"} {
+	for _, done := range []string{"done", "count", "without"} {
 		filter.Del(done)
 	}
 	var place membersCursor

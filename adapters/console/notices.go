@@ -73,5 +73,13 @@ func (v view) Notice() words.Phrase {
 	if text, known := notices[done]; known {
 		return text
 	}
-	return countNotices(count)[done]
+	text := countNotices(count)[done]
+	if done == "selected-list" {
+		var left leftOut
+		v.call.console.cursors.open(v.call.leftOutPage(), v.call.QueryParam("without"), &left)
+		if out := left.text(); len(out) > 0 {
+			text = words.Of("%s %s", text, out)
+		}
+	}
+	return text
 }

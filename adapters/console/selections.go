@@ -28,6 +28,7 @@ func (c call) changeSelection() error {
 	}
 	use, by, at := c.console.use, c.editor(), c.at()
 	var n int
+	var left leftOut
 	done := c.FormValue("action")
 	switch done {
 	case "lock":
@@ -39,7 +40,7 @@ func (c call) changeSelection() error {
 	case "unlink":
 		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.selectedID("group")), ids...)
 	case "list":
-		n, err = c.addSelectionToList(ids)
+		n, left, err = c.addSelectionToList(ids)
 	case "remove":
 		found, err := use.Members.Selected(c.ctx, at, ids)
 		if err != nil {
@@ -55,19 +56,46 @@ func (c call) changeSelection() error {
 	if err != nil {
 		return err
 	}
-	return c.toSelection(done, n)
+	return c.toSelection(done, n, left)
 }
 
+// leftOut are members whom an action left out, for the notice about it.
+type leftOut struct {
+	Names []string // the first usernames
+	More  int
+}
+
+// maxLeftOut is how many members a notice names.
+const maxLeftOut = 5
+
+// text says who was left out; empty: nobody.
+func (l leftOut) text() words.Phrase {
+	names := strings.Join(l.Names, ", ")
+	switch {
+	case names == "":
+		return nil
+	case l.More > 0:
+		return words.Of("Without an e-mail address: %s and %d more.", names, l.More)
+	}
+	return words.Of("Without an e-mail address: %s.", names)
+}
+
+// leftOutPage is the page of the cursor that has a leftOut. It is sealed, so that no link can say
+// this of others.
+func (c call) leftOutPage() string { return c.membersPath() + "#without" }
+
 // addSelectionToList adds the selected members to the list named by its project and id.
-func (c call) addSelectionToList(ids []users.MemberID) (int, error) {
+func (c call) addSelectionToList(ids []users.MemberID) (n int, left leftOut, err error) {
 	project, number, _ := strings.Cut(c.FormValue("list"), "/")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return 0, lists.ErrNotFound
+		return 0, left, lists.ErrNotFound
 	}
 	at := app.Path{Organization: c.at().Organization, Project: project}
 	done, err := c.console.use.Lists.AddMembers(c.ctx, c.actor(), at, lists.ID(id), ids)
-	return done.Added, err
+	shown := min(len(done.Without), maxLeftOut)
+	left.Names, left.More = done.Without[:shown], len(done.Without)-shown
+	return done.Added, left, err
 }
 
 func (c call) removeSelection() error {
@@ -78,7 +106,7 @@ func (c call) removeSelection() error {
 	if err := c.console.use.Members.Remove(c.ctx, c.editor(), c.at(), ids...); err != nil {
 		return err
 	}
-	return c.toSelection("remove", len(ids))
+	return c.toSelection("remove", len(ids), leftOut{})
 }
 
 // selection returns the members selected in a form.
@@ -96,12 +124,15 @@ func (c call) selection() ([]users.MemberID, error) {
 }
 
 // toSelection redirects to the page on which the members were selected.
-func (c call) toSelection(done string, n int) error {
+func (c call) toSelection(done string, n int, left leftOut) error {
 	q, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {
 		q = url.Values{}
 	}
 	q.Set("done", "selected-"+done)
 	q.Set("count", strconv.Itoa(n))
+	if len(left.Names) > 0 {
+		q.Set("without", c.console.cursors.seal(c.leftOutPage(), left))
+	}
 	return c.redirect(c.membersPath() + "?" + q.Encode())
 }

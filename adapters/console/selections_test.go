@@ -67,7 +67,7 @@ func TestChangeSelection(t *testing.T) {
 		changed(b.choose("", "link", append(ms[:2:2], ms[0]), "group", idText(staff.ID)), 2, "link", "added to the group")
 		changed(b.choose("", "unlink", ms, "group", idText(staff.ID)), 2, "unlink", "removed from the group")
 		listed := b.choose("", "list", ms, "list", list[1]).is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(listed).text(), "0 users added to the list.", "nobody has an address")
+		assert.Contains(f, b.get(listed).text(), "0 users added to the list. Without an e-mail address: e2, e3.", "the others are on it")
 		asks := b.choose("", "remove", ms[2:]).is(f.T, http.StatusOK)
 		assert.Contains(f, asks.text(), "This ends 2 memberships")
 		assert.Len(f, f.audited(), 3+2+2+2, "nothing is done before it is confirmed")
@@ -109,8 +109,19 @@ func TestAddSelectionToList(t *testing.T) {
 		assert.Len(f, f.profile(eve).Assignments, 2, "by the preferred channel")
 		assert.Equal(f, "all", f.profile(eve).Lists[0].Name)
 		assert.Empty(f, f.profile(unreached).Lists)
+		shown := b.get(done.Header.Get("Location"))
+		assert.Contains(f, shown.text(), "1 user added to the list. Without an e-mail address: zoe.")
+		assert.NotContains(f, shown.body, "without=", "what was done is said once")
+		forged := b.get("/console/o/acme/u/?done=selected-list&count=1&without=zoe").is(f.T, http.StatusOK).text()
+		assert.NotContains(f, forged, "Without an e-mail address")
 		told := f.audited()
 		assert.Equal(f, "ada recipients.add acme/p/shop/d/all map[] map[added:[eve@example.org eve@example.com] assigned:[eve@example.org eve@example.com] channel:mail user:eve]", told[len(told)-1])
+		var many []users.Member
+		for _, name := range numbered(7, "no-address-%d") {
+			many = append(many, f.person("acme", name, users.RoleMember, false))
+		}
+		left := b.choose("", "list", many, "list", "shop/"+idText(l.Lists[0].ID)).is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(left.Header.Get("Location")).text(), "Without an e-mail address: no-address-0, no-address-1, no-address-2, no-address-3, no-address-4 and 2 more.")
 	})
 }
 
