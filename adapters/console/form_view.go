@@ -24,8 +24,8 @@ type form struct {
 	faults fault.Fields
 	// Failed is a fault of the form as a whole.
 	Failed words.Message
-	// limited is set when a limit is the only fault.
-	limited bool
+	// exceeded is the kind of the fault when that is the limit of a quota; else 0.
+	exceeded fault.Kind
 	// outdated is set when the stored values have changed since the form was shown. Then stored are
 	// the present ones.
 	outdated bool
@@ -102,13 +102,16 @@ func (c call) asSent() form { return form{values: c.fields()} }
 // refused returns the sent form with the faults of err. ok is false if err is not an input error.
 func (c call) refused(err error) (f form, ok bool) {
 	known, isFault := errors.AsType[*fault.Error](err)
-	_, exceeded := errors.AsType[*quotas.Exceeded](err)
-	limited := exceeded && known.Kind() == fault.Limited
-	if !isFault || known.Kind() != fault.Invalid && !limited {
+	limit, exceeded := errors.AsType[*quotas.Exceeded](err)
+	exceeded = exceeded && (known.Kind() == fault.Limited || limit.Quota == quotas.ContextSize)
+	if !isFault || known.Kind() != fault.Invalid && !exceeded {
 		return form{}, false
 	}
 	f = c.asSent()
-	f.limited, f.outdated = limited, errors.Is(err, app.ErrOutdated)
+	if exceeded {
+		f.exceeded = known.Kind()
+	}
+	f.outdated = errors.Is(err, app.ErrOutdated)
 	if f.faults = known.Fields(); len(f.faults) == 0 {
 		f.Failed = messageOf(known.Error())
 	}
@@ -129,8 +132,8 @@ func (c call) answerForm(err error, redisplay func(form) error, path, done strin
 
 // statusOf returns the HTTP status of a page with these forms: 200 unless one of them has a fault.
 func statusOf(forms ...form) int {
-	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
-		return web.Status(fault.Limited)
+	if i := slices.IndexFunc(forms, func(f form) bool { return f.exceeded != 0 }); i >= 0 {
+		return web.Status(forms[i].exceeded)
 	}
 	if slices.ContainsFunc(forms, form.HasFaults) {
 		return web.Status(fault.Invalid)

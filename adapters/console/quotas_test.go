@@ -1,8 +1,11 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -35,5 +38,25 @@ func TestQuotaError(t *testing.T) {
 			assert.Contains(f, a.text(), said[1:]) // Some begin with a capital letter.
 			assert.NotContains(f, a.text(), "Please try again in a moment")
 		}
+	})
+}
+
+// TestContextLimit checks that a context that is too large for the organization stays in the form.
+func TestContextLimit(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		to, context := web+"e/tick/trigger/", `{"a": "`+strings.Repeat("x", 2_000)+`"}`
+		checked := b.post(to, "context", context).is(f.T, http.StatusOK).confirmation()
+		checked.Set("form_token", b.token())
+		f.apply(app.BlueprintOrganization{Quotas: quotas.Limits{quotas.ContextSize: 1_024}})
+		f.clock.Advance(time.Minute) // Limits are remembered for some seconds.
+		for _, a := range []answer{b.post(to, "context", context), b.do(http.MethodPost, to+"send/", checked)} {
+			a.is(f.T, http.StatusRequestEntityTooLarge)
+			assert.Contains(f, a.text(), "The context is larger than 1024 bytes.")
+			assert.Contains(f, html.UnescapeString(a.body), context)
+			assert.Contains(f, a.text(), "Dry run")
+		}
+		assert.Empty(f, f.newest(1))
 	})
 }
