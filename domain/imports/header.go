@@ -24,7 +24,7 @@ const customPrefix = "custom__"
 type Header struct {
 	delimiter rune
 	text      string
-	names     []string // of the columns, as they stand there
+	names     []string // of the columns, as they stand there, each on one line
 	columns   []column
 	ignored   []string
 	// listsRejects says that the file is a list of rejected rows, by its columns: its cells are
@@ -78,6 +78,7 @@ func newHeader(text string, delimiter rune, cells []string) Header {
 		if h.listsRejects {
 			h.names[i] = strings.TrimSpace(unescapeFormula(name))
 		}
+		h.names[i] = onOneLine(h.names[i])
 		h.columns[i] = meaning(h.names[i])
 	}
 	return h
@@ -92,8 +93,9 @@ func (h Header) Ignored() []string { return h.ignored }
 // ParseHeader reads a header row as it stands in a file. It detects the delimiter, which is the
 // candidate that splits the header into the most columns with an email among them, and reads the
 // names. They count without regard to case or surrounding space, except the <key> of custom__<key>,
-// kept as written. Where no column has a name of the contract, the first one with a usual name
-// counts, such as E-Mail or Vorname. ErrNoEmail, or what is wrong with it.
+// kept as written. A line break in a name counts as a space. Where no column has a name of the
+// contract, the first one with a usual name counts, such as E-Mail or Vorname. ErrNoEmail, or what
+// is wrong with it.
 func ParseHeader(text string) (Header, error) {
 	var best Header
 	for _, d := range delimiters {
@@ -127,8 +129,13 @@ func ParseHeader(text string) (Header, error) {
 	return best, nil
 }
 
-// shortened returns the beginning of a line, for an error.
+// onOneLine returns the name of a column with spaces for line breaks.
+func onOneLine(name string) string { return strings.ReplaceAll(name, "\n", " ") }
+
+// shortened returns the beginning of the first line of a header, for an error.
 func shortened(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	text = strings.TrimSuffix(text, "\r")
 	if runes := []rune(text); len(runes) > maxQuotedHeader {
 		return string(runes[:maxQuotedHeader]) + "…"
 	}
@@ -136,7 +143,7 @@ func shortened(text string) string {
 }
 
 func isEmailColumn(cell string) bool {
-	name := strings.TrimSpace(cell)
+	name := onOneLine(strings.TrimSpace(cell))
 	return meaning(name).means == emailColumn || usual(name) == emailColumn
 }
 

@@ -92,6 +92,41 @@ func TestHeaderNames(t *testing.T) {
 	})
 }
 
+// TestHeaderLines checks headers of which a cell has line breaks, as spreadsheet programs write
+// them.
+func TestHeaderLines(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"LineFeeds":       "\n\"E-\nMail\",\"First\nName\",\"custom__shoe\nsize\",\"a\n\"\nada@example.org,Ada,38,x\n",
+		"CarriageReturns": "\n\"E-\r\nMail\";\"First\r\nName\";\"custom__shoe\r\nsize\";\"a\r\n\"\r\nada@example.org;Ada;38;x\r\n",
+		"OfAMacintosh":    "\r\"E-\rMail\";\"First\rName\";\"custom__shoe\rsize\";\"a\r\"\rada@example.org;Ada;38;x\r",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := users.Enrollment{Details: users.Details{Email: "ada@example.org", FirstName: "Ada"}, CustomFields: metadata.Map{"shoe size": "38"}}
+			check := func(file string) {
+				r, err := imports.NewReader(strings.NewReader(file))
+				require.NoError(t, err)
+				row, err := r.Next()
+				require.NoError(t, err)
+				assert.Equal(t, 7, row.Line)
+				e, err := r.Header().Enrollment(row.Cells)
+				require.NoError(t, err)
+				assert.Equal(t, want, e)
+			}
+			check(file)
+			h := readTable(t, file).Header
+			assert.Equal(t, []string{"E- Mail → email", "First Name → first_name", "custom__shoe size → metadata under shoe size"}, h.Mapping().Words())
+			assert.Equal(t, []string{"a"}, h.Ignored())
+			mapped, _, err := h.Map([]byte(file), h.Mapping())
+			require.NoError(t, err)
+			check(string(mapped))
+			again := h.RejectsHeader() + "\n"
+			assert.Equal(t, h.Mapping().Words(), header(t, again).Mapping().Words(), "of a list of rejected rows")
+		})
+	}
+}
+
 func TestHeaderRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -105,6 +140,8 @@ func TestHeaderRefuses(t *testing.T) {
 		"NoEmail":            {"first_name,last_name\n", imports.ErrNoEmail, `the file has no email column; its first line is "first_name,last_name"`},
 		"EmailIsOnlyPartOf":  {"emails,mailing\n", imports.ErrNoEmail, `the file has no email column; its first line is "emails,mailing"`},
 		"OpenQuote":          {"\"email\nada@example.org\n", imports.ErrNoEmail, `the file has no email column; its first line is "\"email"`},
+		"NoEmailInLines":     {"name,\"a\r\nb\"\nAda,x\n", imports.ErrNoEmail, `the file has no email column; its first line is "name,\"a"`},
+		"LinesTooLong":       {"email,\"" + strings.Repeat("x\n", imports.MaxRow/2) + "\"\n", imports.ErrNoEmail, `the file has no email column; its first line is "email,\"x"`},
 		"LongLine":           {strings.Repeat("ä", 81) + "\n", imports.ErrNoEmail, `the file has no email column; its first line is "` + strings.Repeat("ä", 80) + `…"`},
 		"UTF16":              {"\xff\xfee\x00m\x00a\x00i\x00l\x00", imports.ErrNotText, "the file is not UTF-8 text (line 1)"},
 		"NUL":                {"email\x00", imports.ErrNotText, "the file is not UTF-8 text (line 1)"},

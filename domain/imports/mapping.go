@@ -228,7 +228,12 @@ func (h Header) Map(begin []byte, m Mapping) ([]byte, Header, error) {
 	if err := m.Check(); err != nil {
 		return nil, Header{}, err
 	}
+	lineEnd := []byte("\n")
 	at := bytes.Index(begin, []byte(h.text)) // Before it there are blank lines at most.
+	if at < 0 {                              // The lines of the file may end with a carriage return alone.
+		lineEnd = []byte("\r")
+		at = bytes.Index(begin, []byte(strings.ReplaceAll(h.text, "\n", "\r")))
+	}
 	if len(m) != len(h.columns) || at < 0 {
 		return nil, Header{}, ErrMapping.With("the columns are not those of the file")
 	}
@@ -236,7 +241,8 @@ func (h Header) Map(begin []byte, m Mapping) ([]byte, Header, error) {
 	if err != nil || mapped.delimiter != h.delimiter || !mapped.matches(m) {
 		return nil, Header{}, ErrMapping.With("the names of the columns cannot be told apart")
 	}
-	return slices.Concat(begin[:at], []byte(mapped.text), begin[at+len(h.text):]), mapped, nil
+	blank := bytes.Repeat(lineEnd, strings.Count(h.text, "\n")) // The rows keep their line numbers.
+	return slices.Concat(begin[:at], blank, []byte(mapped.text), begin[at+len(h.text):]), mapped, nil
 }
 
 // matches reports whether the header has the same meanings as a mapping.

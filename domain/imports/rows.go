@@ -50,8 +50,8 @@ type Reader struct {
 	header Header
 }
 
-// NewReader reads the header of a file. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the
-// header.
+// NewReader reads the header of a file. As in a row, a quoted cell of it may continue over several
+// lines. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the header.
 func NewReader(file io.Reader) (*Reader, error) { return newReader(file, ParseHeader) }
 
 func newReader(file io.Reader, parse func(text string) (Header, error)) (*Reader, error) {
@@ -66,8 +66,12 @@ func newReader(file io.Reader, parse func(text string) (Header, error)) (*Reader
 	case err != nil:
 		return nil, err
 	}
-	r.lines.take(1)
-	r.header, err = parse(first.content())
+	text, n, closed := r.quoted(first.text)
+	if !closed {
+		text, n = first.text, 1
+	}
+	r.lines.take(n)
+	r.header, err = parse(strings.TrimSuffix(text, "\r"))
 	if err != nil {
 		return nil, err
 	}
