@@ -121,7 +121,11 @@ func (m Correctable) Correct(corrected map[int][]string) (text string, lines []i
 			if utf8.RuneCountInString(cell) > MaxCorrectedCell {
 				return "", nil, ErrCorrectedCell.With("line %d: a cell may have %d characters", row.Line, MaxCorrectedCell)
 			}
-			differs = differs || plainLines(cell) != plainLines(row.Cells[i])
+			if plainLines(cell) == plainLines(row.Cells[i]) {
+				cell = row.Cells[i]
+			} else {
+				differs = true
+			}
 			safe[i] = quote(cell)
 		}
 		if differs {

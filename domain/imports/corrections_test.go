@@ -92,3 +92,21 @@ func TestCorrectedRowsAreASeparateFile(t *testing.T) {
 	_, _, err = m.Correct(map[int][]string{3: {strings.Repeat("é", imports.MaxCorrectedCell+1), "2", ""}})
 	require.ErrorIs(t, err, imports.ErrCorrectedCell)
 }
+
+// TestCorrectionsKeepLineBreaks is about cells with line breaks, which a form field sends back
+// without them.
+func TestCorrectionsKeepLineBreaks(t *testing.T) {
+	t.Parallel()
+	header, _ := rejectedOf(t, "email,custom__a\n")
+	kept := []imports.RejectedRow{header.Keep(imports.Row{Line: 2, Text: "x,\"Main St 1\nNew York\""}.Reject("why"))}
+	m, err := header.Correctable(kept)
+	require.NoError(t, err)
+	_, _, err = m.Correct(map[int][]string{2: {"x", "Main St 1New York"}})
+	require.ErrorIs(t, err, imports.ErrNothingCorrected)
+	file, _, err := m.Correct(map[int][]string{2: {"x@example.org", "Main St 1New York"}})
+	require.NoError(t, err)
+	p, err := imports.ReadPreview(strings.NewReader(file), 10)
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 1)
+	assert.Equal(t, "Main St 1\nNew York", p.Rows[0].CustomFields["a"])
+}
