@@ -14,7 +14,8 @@ import (
 )
 
 // mapped maps the columns of a new file: like the last file with the same columns, or else by the
-// guess. A file that cannot be mapped stays as it is. imports.ErrNoEmail.
+// guess. A file that cannot be mapped, such as one with a long key of the metadata, stays as it is.
+// imports.ErrNoEmail.
 func (j *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table imports.Table) (imports.Header, imports.Mapping, error) {
 	header, named := table.Header, table.Header.Mapping()
 	if named == nil {
@@ -44,7 +45,7 @@ func (j *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 		return changed, guess, nil
 	case fault.KindOf(err) != fault.Invalid:
 		return header, nil, err
-	case named.Check() != nil:
+	case !slices.ContainsFunc(named, func(c imports.Meaning) bool { return c.Field == imports.Email }):
 		return header, nil, imports.ErrNoEmail
 	}
 	return header, named, nil

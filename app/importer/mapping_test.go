@@ -87,6 +87,28 @@ func TestUnmappableFile(t *testing.T) {
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 }
 
+// TestUnmappableKey is about keys of the metadata that a column cannot be mapped to by hand, but
+// may have in a file.
+func TestUnmappableKey(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]string{"Space": " shoe", "Long": strings.Repeat("é", 101)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t, 1<<20)
+			job := b.uploaded(acme, "custom__"+key+",Mail,team\n38,ada@example.org,x\n")
+			assert.Equal(t, []string{"custom__" + key + " → metadata under " + key, "Mail → email"}, job.Columns.Words())
+			i := b.importer(nil)
+			require.True(t, i.WorkOnce(t.Context()))
+			require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, job.ID))
+			require.True(t, i.WorkOnce(t.Context()))
+			assert.Equal(t, imports.Report{Created: 1}, b.show(acme, job.ID).Counts)
+			assert.Equal(t, metadata.Map{key: "38"}, people(t, b.store, "acme")["ada@example.org"].fields)
+			_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "x", File: strings.NewReader("custom__" + key + ",name\n38,ada\n")})
+			require.ErrorIs(t, err, imports.ErrNoEmail)
+		})
+	}
+}
+
 func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, 1<<20)
