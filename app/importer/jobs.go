@@ -219,8 +219,8 @@ func (j *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 	})
 }
 
-// rejectedPage is how many rejected rows are read at a time.
-const rejectedPage = 1_000
+// rejectedPage is how many rejected rows are read at a time. Each may have imports.MaxRow.
+const rejectedPage = 50
 
 // Rejected calls line with each line of the list of the rows that an import rejected, beginning
 // with its header; imports.ErrNotFound. There is no list for a file whose header was not

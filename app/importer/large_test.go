@@ -198,3 +198,54 @@ func TestUndoIsBoundedByWhatItReads(t *testing.T) {
 	assert.Equal(t, imports.Undo{Of: imports.Done, By: clerk, People: added, Done: added, New: added, Removed: added - large, Changed: large}, b.show(acme, job.ID).Undo)
 	assert.Len(t, people(t, b.store, "acme"), large)
 }
+
+// rejectsStore is a store that measures the largest page of rejected rows, in bytes.
+type rejectsStore struct {
+	ports.Store
+	largest *atomic.Int64
+}
+
+func (s rejectsStore) View(ctx context.Context, fn func(ports.Tx) error) error {
+	return s.Store.View(ctx, func(tx ports.Tx) error { return fn(rejectsTx{tx, s.largest}) })
+}
+
+type rejectsTx struct {
+	ports.Tx
+	largest *atomic.Int64
+}
+
+func (t rejectsTx) Imports() imports.Repository { return rejectsRepo{t.Tx.Imports(), t.largest} }
+
+type rejectsRepo struct {
+	imports.Repository
+	largest *atomic.Int64
+}
+
+func (r rejectsRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.RejectedRow, error) {
+	rows, err := r.Repository.Rejected(ctx, id, after, limit)
+	size := 0
+	for _, row := range rows {
+		size += len(row.Cells)
+	}
+	r.largest.Store(max(r.largest.Load(), int64(size)))
+	return rows, err
+}
+
+// TestRejectedListIsBoundedByWhatItReads checks that the list of large rejected rows reads few of
+// them at once.
+func TestRejectedListIsBoundedByWhatItReads(t *testing.T) {
+	t.Parallel()
+	const rows = 120
+	b := newFixture(t, 64<<20)
+	job := b.uploaded(acme, "email,custom__a\n"+strings.Repeat("nobody,"+strings.Repeat("x", imports.MaxRow-100)+"\n", rows))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	largest := &atomic.Int64{}
+	b.jobs = importer.NewJobs(rejectsStore{b.store, largest}, b.clock, 64<<20, nil)
+	lines := 0
+	require.NoError(t, b.jobs.Rejected(t.Context(), acme, job.ID, func(string) error {
+		lines++
+		return nil
+	}))
+	assert.Equal(t, 1+rows, lines)
+	assert.LessOrEqual(t, largest.Load(), int64(8<<20))
+}
