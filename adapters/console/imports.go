@@ -91,7 +91,8 @@ func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
 	}
 	defer func() { err = errors.Join(err, table.Close()) }()
 	return c.console.use.ImportJobs.Upload(ctx, c.actor(), c.at(),
-		importer.Upload{Name: c.file.name(), Group: c.FormValue("group"), Source: table.Source, File: table})
+		importer.Upload{Name: c.file.name(), Group: c.FormValue("group"), Source: table.Source,
+			File: tableReader{table, http.NewResponseController(c.Response())}})
 }
 
 // encodings returns the choices of a file's encoding.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"slices"
 	"strconv"
@@ -135,6 +137,51 @@ func (e *endless) Read(b []byte) (int, error) {
 	}
 	e.read += len(b)
 	return len(b), nil
+}
+
+// timed counts how often the read deadline of a connection is set after its request was read.
+type timed struct {
+	*httptest.ResponseRecorder
+	body *strings.Reader
+	late int
+}
+
+func (w *timed) SetReadDeadline(time.Time) error {
+	if w.body.Len() == 0 {
+		w.late++
+	}
+	return nil
+}
+
+func (*timed) SetWriteDeadline(time.Time) error { return nil }
+
+// TestWorkbookDeadlines checks that a workbook, which is converted after it was received, has time
+// as long as its rows are read.
+func TestWorkbookDeadlines(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleOperator))
+	const rows = 50
+	book := excelize.NewFile()
+	require.NoError(t, book.SetCellValue("Sheet1", "A1", "email"))
+	for n := range rows {
+		require.NoError(t, book.SetCellValue("Sheet1", fmt.Sprint("A", n+2), fmt.Sprintf("a%d@example.org", n)))
+	}
+	file, err := book.WriteToBuffer()
+	require.NoError(t, err)
+	require.NoError(t, book.Close())
+	form := part("form_token", b.token()) + part("file\"; filename=\"a.xlsx", file.String()) + "--x--\r\n"
+	w := &timed{ResponseRecorder: httptest.NewRecorder(), body: strings.NewReader(form)}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/o/acme/imports/", w.body)
+	r.RemoteAddr = b.remote
+	r.Header.Set("Content-Type", boundX)
+	maps.Copy(r.Header, b.header)
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value}) //nolint:gosec // What is sent to the server has no attributes.
+	}
+	f.ServeHTTP(w, r)
+	assert.Equal(t, http.StatusSeeOther, w.Code)
+	assert.Greater(t, w.late, rows)
 }
 
 // TestLongPartHeaders is about forms of clients that have not signed in.

@@ -98,9 +98,7 @@ type deadlineReader struct {
 }
 
 func (a deadlineReader) Read(b []byte) (int, error) {
-	until := time.Now().Add(chunkTimeout)
-	err := errors.Join(a.connection.SetReadDeadline(until), a.connection.SetWriteDeadline(until))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := extend(a.connection); err != nil {
 		return 0, err
 	}
 	n, err := a.file.Read(b)
@@ -108,6 +106,31 @@ func (a deadlineReader) Read(b []byte) (int, error) {
 		err = fmt.Errorf("%w: %w", imports.ErrIncomplete, err)
 	}
 	return n, err
+}
+
+// extend gives a connection the time for another chunk.
+func extend(connection *http.ResponseController) error {
+	until := time.Now().Add(chunkTimeout)
+	err := errors.Join(connection.SetReadDeadline(until), connection.SetWriteDeadline(until))
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// tableReader is a reader of a converted file that extends the deadlines with each read: a workbook
+// is converted after the form was read to its end, and the end of the read deadline cancels the
+// request then, too.
+type tableReader struct {
+	io.Reader
+	connection *http.ResponseController
+}
+
+func (t tableReader) Read(b []byte) (int, error) {
+	if err := extend(t.connection); err != nil {
+		return 0, err
+	}
+	return t.Reader.Read(b)
 }
 
 // drain reads and discards the rest of a refused file.
