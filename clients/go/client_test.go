@@ -211,6 +211,37 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// Enrollments are retried without a key, unless the caller gives one: they make no duplicates.
+func TestRetriesOfEnrollments(t *testing.T) {
+	var status int
+	address, keys := unreliable(t, func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if attempt%2 == 1 { // It does the call, and its answer is lost.
+			answer := httptest.NewRecorder()
+			pass.ServeHTTP(answer, r)
+			status = answer.Code
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+	c, email := clientOf(t, address), "go-enrolled@example.org"
+	one, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: email})
+	ok(t, err)
+	equal(t, http.StatusCreated, status)
+	equal(t, false, one.JSON200.Created)
+	many, err := c.EnrollUsersWithResponse(t.Context(), "acme", nil, api.BulkEnrollmentInput{Users: []api.Enrollment{{Email: email}}})
+	ok(t, err)
+	equal(t, 1, len(many.JSON200.Results))
+	registered, err := c.RegisterWithResponse(t.Context(), "acme", "shop", "web", nil, api.Registration{Username: "go-registered"})
+	ok(t, err)
+	equal(t, http.StatusCreated, status)
+	equal(t, "go-registered", registered.JSON200.User.Username)
+	named, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: "go-named@example.org"}, IdempotencyKey("go-named"))
+	ok(t, err)
+	equal(t, true, named.JSON201.Created)
+	equal(t, ",,,,,,go-named,go-named", strings.Join(keys(), ","))
+}
+
 func TestRetriesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		status, attempts int

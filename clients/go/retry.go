@@ -16,6 +16,10 @@ import (
 // Idempotency-Key.
 var channelTest = regexp.MustCompile(`/c/[^/]+/test/$`)
 
+// enrollment matches the paths of the calls that make no duplicates by themselves. Without an
+// Idempotency-Key the service may do several of them together, and keeps no answer.
+var enrollment = regexp.MustCompile(`/v1/user/[^/]+/(bulk/)?$|/a/[^/]+/register/$`)
+
 // transport sends requests with the key, repeats what failed for the moment, and turns refusals
 // into errors.
 type transport struct {
@@ -32,7 +36,7 @@ func (t *transport) Do(r *http.Request) (*http.Response, error) {
 	once := r.Method == http.MethodPost && channelTest.MatchString(r.URL.Path)
 	if once {
 		r.Header.Del("Idempotency-Key") // net/http itself may repeat a call that has one.
-	} else if r.Method == http.MethodPost && !named {
+	} else if r.Method == http.MethodPost && !named && !enrollment.MatchString(r.URL.Path) {
 		// All attempts of one call have the same key, so that the service does it once.
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}

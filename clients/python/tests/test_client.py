@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
@@ -34,9 +35,11 @@ from tocsin.generated.api.distribution_lists import list_recipients
 from tocsin.generated.api.events import cancel_occurrence, list_deliveries, trigger_event
 from tocsin.generated.api.management import test_channel, test_channel_of_project
 from tocsin.generated.api.service import ping
-from tocsin.generated.api.users import enroll_user, list_users, remove_user, update_user
+from tocsin.generated.api.users import enroll_user, enroll_users, list_users, remove_user, update_user
 from tocsin.generated.models import (
     AddressInput,
+    BulkEnrollment,
+    BulkEnrollmentInput,
     ChannelTestInput,
     Deleted,
     EnrolledUser,
@@ -205,6 +208,36 @@ def test_retries(client: AuthenticatedClient, way: str) -> None:
         assert answer.headers["Idempotency-Replayed"] == "true"
         assert time.monotonic() - began >= 1, "it did not wait as long as the service asked for"
         assert len(keys) == 3 and keys[0] and len(set(keys)) == 1
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_retries_of_enrollments(way: str) -> None:
+    """They are retried without a key, unless the caller gives one: they make no duplicates."""
+    done = []
+
+    def loses_each_first_answer(attempt: Attempt, n: int, body: bytes) -> None:
+        answer = attempt.passed_on(body)
+        if n % 2:
+            done.append(answer.status_code)
+            attempt.answer(502, b"")
+        else:
+            attempt.answer(answer.status_code, answer.content, Content_Type="application/json")
+
+    def called(call: ModuleType, *path: str, **parts: object) -> object:
+        if way == "sync":
+            return call.sync(*path, client=client_of(url), **parts)
+        return asyncio.run(call.asyncio(*path, client=client_of(url), **parts))
+
+    body = Enrollment(email=f"python-enrolled-{way}@example.org")
+    with unreliable(loses_each_first_answer) as (url, keys):
+        assert not expect(EnrolledUser, called(enroll_user, "acme", body=body)).created
+        assert len(expect(BulkEnrollment, called(enroll_users, "acme", body=BulkEnrollmentInput([body]))).results) == 1
+        made = called(register, *SHOP, body=Registration(username=f"python-registered-{way}"))
+        assert expect(Registered, made).user.username == f"python-registered-{way}"
+        assert done == [201, 200, 201] and keys == [None] * 6
+        body = Enrollment(email=f"python-named-{way}@example.org")
+        assert expect(EnrolledUser, called(enroll_user, "acme", body=body, idempotency_key=f"python-{way}")).created
+        assert keys[6:] == [f"python-{way}"] * 2
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,10 @@ from .errors import TocsinError
 # The paths of the calls that send a real message each time, whatever their Idempotency-Key.
 _CHANNEL_TEST = re.compile("/c/[^/]+/test/$")
 
+# The paths of the calls that make no duplicates by themselves. Without an Idempotency-Key the service
+# may do several of them together, and keeps no answer.
+_ENROLLMENT = re.compile("/v1/user/[^/]+/(bulk/)?$|/a/[^/]+/register/$")
+
 # The time, by time.monotonic(), at which the calls of a caller that waits must have ended. It
 # bounds calls of synchronous code; asyncio.timeout bounds the others.
 deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
@@ -91,8 +95,10 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 def _name(request: httpx.Request) -> None:
-    """Gives all attempts of one call the same key, so that the service does it once."""
-    if request.method == "POST" and "Idempotency-Key" not in request.headers:
+    """Gives all attempts of one call the same key, so that the service does it once, where it needs one for that."""
+    if request.method != "POST" or _ENROLLMENT.search(request.url.path):
+        return
+    if "Idempotency-Key" not in request.headers:
         request.headers["Idempotency-Key"] = secrets.token_hex(16)
 
 

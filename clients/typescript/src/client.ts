@@ -41,12 +41,19 @@ export function connect(url: string, key: string, options: Options = {}): Tocsin
 /** The paths of the calls that send a real message each time, whatever their Idempotency-Key. */
 const channelTest = /\/c\/[^/]+\/test\/$/;
 
+/**
+ * The paths of the calls that make no duplicates by themselves. Without an Idempotency-Key the service may do several of them together, and
+ * keeps no answer.
+ */
+const enrollment = /\/v1\/user\/[^/]+\/(bulk\/)?$|\/a\/[^/]+\/register\/$/;
+
 async function send(request: Request, settings: Required<Options>): Promise<Response> {
+  const { pathname } = new URL(request.url);
   // All attempts of one call have the same key, so that the service does it once.
-  if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
+  if (request.method === "POST" && !request.headers.has("Idempotency-Key") && !enrollment.test(pathname)) {
     request.headers.set("Idempotency-Key", randomUUID());
   }
-  const once = request.method === "POST" && channelTest.test(new URL(request.url).pathname);
+  const once = request.method === "POST" && channelTest.test(pathname);
   for (let attempt = 0; ; attempt++) {
     let failure: unknown;
     let wait = Math.min(settings.firstPause * 2 ** attempt, settings.longestPause) * (0.5 + Math.random() / 2);

@@ -151,6 +151,44 @@ test("retries", async () => {
   );
 });
 
+test("retries of enrollments", async () => {
+  // They are retried without a key, unless the caller gives one: they make no duplicates.
+  const done: number[] = [];
+  await unreliable(
+    async (attempt, request, body, answer) => {
+      const headers = new Headers({ "Content-Type": "application/json", Authorization: request.headers.authorization ?? "" });
+      const named = request.headers["idempotency-key"];
+      if (named !== undefined) {
+        headers.set("Idempotency-Key", String(named));
+      }
+      const passed = await fetch(url + (request.url ?? ""), { method: "POST", headers, body: new Uint8Array(body) });
+      if (attempt % 2 === 1) {
+        done.push(passed.status);
+        answer.writeHead(502).end();
+        return;
+      }
+      answer.writeHead(passed.status, { "Content-Type": "application/json" }).end(await passed.text());
+    },
+    async (address, keys) => {
+      const client = clientOf(address);
+      const email = "typescript-enrolled@example.org";
+      const one = data(await client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body: { email } }));
+      assert.equal(one.created, false);
+      const many = data(await client.POST("/api/v1/user/{org}/bulk/", { params: { path: { org } }, body: { users: [{ email }] } }));
+      assert.equal(many.results.length, 1);
+      const body = { username: "typescript-registered" };
+      const registered = data(await client.POST("/api/o/{org}/p/{prj}/a/{app}/register/", { params: { path: app }, body }));
+      assert.equal(registered.user.username, body.username);
+      assert.deepEqual(done, [201, 200, 201]);
+      assert.deepEqual(keys, new Array(6).fill(undefined));
+      const params = { path: { org }, header: { "Idempotency-Key": "typescript-named" } };
+      const named = data(await client.POST("/api/v1/user/{org}/", { params, body: { email: "typescript-named@example.org" } }));
+      assert.equal(named.created, true);
+      assert.deepEqual(keys.slice(6), ["typescript-named", "typescript-named"]);
+    },
+  );
+});
+
 for (const [status, after, attempts] of [
   [502, "0", 4], [429, "3600", 1], [403, "0", 1], [500, "0", 1], [429, "9999999999", 1], [503, "9".repeat(400), 1],
 ] as const) {
