@@ -261,6 +261,17 @@ def test_retries_end(status: int, after: str, attempts: int) -> None:
         assert len(keys) == attempts
 
 
+@pytest.mark.parametrize(
+    "page", ['{"status": "error", "detail": "x"}', '{"status": true}', '{"status": null}', "[400]"]
+)
+def test_json_that_is_no_problem(page: str) -> None:
+    """A proxy may answer with JSON, too."""
+    with unreliable(lambda attempt, _, __: attempt.answer(403, page.encode())) as (url, _):
+        with pytest.raises(TocsinError) as caught:
+            ping.sync(client=client_of(url))
+        assert (caught.value.status, caught.value.detail) == (403, page)
+
+
 @pytest.mark.parametrize(("status", "attempts"), [(0, 1), (502, 1), (504, 1), (429, 4), (503, 4)])
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
 def test_retries_of_channel_tests(status: int, attempts: int, way: str) -> None:

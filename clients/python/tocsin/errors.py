@@ -47,7 +47,7 @@ class TocsinError(Exception):
         except ValueError:
             said = None
         error = cls(response.status_code, retry_after=_retry_after(response.headers.get("Retry-After", "")))
-        if isinstance(said, dict) and "status" in said:
+        if isinstance(said, dict) and type(said.get("status")) is int:
             for name in ("code", "type", "title", "detail", "param", "request_id", "quota"):
                 setattr(error, name, str(said.get(name) or ""))
             error.fields = said.get("errors") or {}

@@ -83,7 +83,7 @@ function redirect(status: number, headers: Headers): string {
 function problem(body: string): Record<string, unknown> | undefined {
   try {
     const said: unknown = JSON.parse(body);
-    return typeof said === "object" && said !== null && "status" in said ? { ...said } : undefined;
+    return typeof said === "object" && said !== null && "status" in said && Number.isInteger(said.status) ? { ...said } : undefined;
   } catch {
     return undefined;
   }

@@ -206,6 +206,18 @@ for (const [status, after, attempts] of [
     ));
 }
 
+// A proxy may answer with JSON, too.
+for (const page of ['{"status": "error", "detail": "x"}', '{"status": true}', '{"status": null}', "[400]"]) {
+  test(`JSON that is no problem: ${page}`, () =>
+    unreliable(
+      (_attempt, _request, _body, answer) => void answer.writeHead(403).end(page),
+      async (address) => {
+        const error = await refusal(clientOf(address).GET("/api/system/ping/"));
+        assert.deepEqual([error.status, error.detail], [403, page]);
+      },
+    ));
+}
+
 // The service tests a channel each time that it is asked to, and a lost answer does not say that no message was sent.
 for (const [status, attempts] of [[0, 1], [502, 1], [504, 1], [429, 4], [503, 4]] as const) {
   test(`retries of channel tests after ${status}`, () =>
