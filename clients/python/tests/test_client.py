@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import ssl
 import subprocess
 import sys
 import threading
@@ -138,6 +139,76 @@ def test_errors(client: AuthenticatedClient) -> None:
         connect(URL, " ")
 
 
+def through_a_proxy(attempt: "Attempt", _: int, body: bytes) -> None:
+    assert attempt.path == "http://tocsin.invalid:8000/api/system/ping/", "the service, and not the proxy"
+    attempt.path = "/api/system/ping/"
+    answer = attempt.passed_on(body)
+    attempt.answer(answer.status_code, answer.content, Content_Type="application/json")
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_proxy(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def pings(url: str = "http://tocsin.invalid:8000", **options: object) -> bool:
+        client = connect(url, KEY, retries=0, **options)
+        try:
+            if way == "sync":
+                ping.sync(client=client)
+            else:
+                asyncio.run(ping.asyncio(client=client))
+        except httpx.ConnectError:
+            return False
+        return True
+
+    with unreliable(through_a_proxy) as (url, _):
+        assert pings(proxy=url)
+        for value in (url, url.removeprefix("http://")):
+            monkeypatch.setenv("HTTP_PROXY", value)
+            assert pings() and pings(URL, proxy="")
+        assert not pings(proxy="")
+        for without in ("localhost,.invalid", "tocsin.invalid:8000", "*"):
+            monkeypatch.setenv("NO_PROXY", without)
+            assert not pings() and pings(proxy=url)
+        monkeypatch.setenv("NO_PROXY", "tocsin.invalid:9000,example.org")
+        assert pings()
+        monkeypatch.delenv("HTTP_PROXY")
+        monkeypatch.setenv("HTTPS_PROXY", url)
+        assert not pings(), "it is for URLs with https://"
+        monkeypatch.setenv("ALL_PROXY", url)
+        assert pings()
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_authorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """A service whose certificate is from an authority of its own."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=x -addext".split()
+    names = ["subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run([*make, *names], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with unreliable(lambda attempt, _, body: attempt.answer(200, attempt.passed_on(body).content), context) as (url, _):
+
+        def pings(**options: object) -> bool:
+            client = connect(url, KEY, retries=0, proxy="", **options)
+            try:
+                if way == "sync":
+                    ping.sync(client=client)
+                else:
+                    asyncio.run(ping.asyncio(client=client))
+            except httpx.ConnectError:
+                return False
+            return True
+
+        assert not pings()
+        assert pings(verify=str(certificate)) and pings(verify=False)
+        assert pings(verify=ssl.create_default_context(cafile=certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert pings()
+
+
 def test_space_around_the_key() -> None:
     """Keys are often read from files, which end in a newline."""
     ping.sync(client=connect(URL, f"\n{KEY}\n", retries=0))
@@ -164,19 +235,23 @@ class Attempt(BaseHTTPRequestHandler):
         headers = {
             n: self.headers[n] for n in ("Authorization", "Content-Type", "Idempotency-Key") if n in self.headers
         }
-        return httpx.request(self.command, URL + self.path, content=body, headers=headers)
+        return httpx.request(self.command, URL + self.path, content=body, headers=headers, trust_env=False)
 
     def log_message(self, *_: object) -> None: ...
 
 
 @contextmanager
-def unreliable(meddle: Callable[[Attempt, int, bytes], None]) -> Iterator[tuple[str, list[str | None]]]:
+def unreliable(
+    meddle: Callable[[Attempt, int, bytes], None], context: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, list[str | None]]]:
     """A server in front of the service, which asks a function what to do with each request."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Attempt)
     server.keys, server.meddle = [], meddle
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", server.keys
+        yield f"http{'s' if context else ''}://127.0.0.1:{server.server_port}", server.keys
     finally:
         server.shutdown()
         server.server_close()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -37,17 +39,27 @@ def connect(
     first_pause: float = 0.25,
     longest_pause: float = 60,
     timeout: float = 30,
+    proxy: str | None = None,
+    verify: bool | str | ssl.SSLContext = True,
 ) -> AuthenticatedClient:
     """Returns a client of the service at a URL, such as https://tocsin.example.org, for the calls of ``tocsin.generated.api``.
 
     A redirect and an answer of 400 or more are raised as a TocsinError. A call is repeated ``retries`` times; the first pause doubles each time, and a pause longer
     than the longest that the service asks for is not waited for. Times are in seconds.
+
+    ``proxy`` is the URL of an HTTP proxy; "" is none, and without one HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment count. ``verify`` is a file
+    with the authorities whose certificates are trusted, or a context; without one they are those of SSL_CERT_FILE or SSL_CERT_DIR, or of the package certifi. False
+    trusts anybody.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise ValueError("the URL of the service must begin with http:// or https://")
     if not key.strip():
         raise ValueError("a key is required")
-    transport = Transport(retries, first_pause, longest_pause)
+    if proxy is None:
+        proxy = _proxy_of(url)
+    if isinstance(verify, str):
+        verify = ssl.create_default_context(cafile=verify)
+    transport = Transport(retries, first_pause, longest_pause, proxy or None, verify)
     return AuthenticatedClient(
         base_url=url,
         token=key.strip(),
@@ -55,6 +67,15 @@ def connect(
         timeout=httpx.Timeout(timeout),
         httpx_args={"transport": transport},
     )
+
+
+def _proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for a URL. httpx reads it only for transports of its own."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def expect(kind: type[T], answer: object) -> T:

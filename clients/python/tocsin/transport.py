@@ -7,6 +7,7 @@ import math
 import random
 import re
 import secrets
+import ssl
 import time
 from contextvars import ContextVar
 
@@ -29,13 +30,21 @@ deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Repeats what failed for the moment, and raises what was refused; for synchronous and asynchronous calls."""
 
-    def __init__(self, retries: int, first_pause: float, longest_pause: float) -> None:
+    def __init__(
+        self,
+        retries: int,
+        first_pause: float,
+        longest_pause: float,
+        proxy: str | None = None,
+        verify: bool | ssl.SSLContext = True,
+    ) -> None:
         self._retries, self._first, self._longest = retries, first_pause, longest_pause
+        self._proxy, self._verify = proxy, verify
         self._sync: httpx.HTTPTransport | None = None
         self._async: httpx.AsyncHTTPTransport | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._sync = self._sync or httpx.HTTPTransport()
+        self._sync = self._sync or httpx.HTTPTransport(verify=self._verify, proxy=self._proxy)
         _name(request)
         for attempt in range(self._retries + 1):
             _bound(request)
@@ -55,7 +64,7 @@ class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         raise AssertionError("the last attempt returns or raises")
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._async = self._async or httpx.AsyncHTTPTransport()
+        self._async = self._async or httpx.AsyncHTTPTransport(verify=self._verify, proxy=self._proxy)
         _name(request)
         for attempt in range(self._retries + 1):
             try:
