@@ -46,36 +46,43 @@ func (o *Operators) ShowInvitation(ctx context.Context, token string, v operator
 // Accept accepts an invitation for a user who has only the link of a token: it sets the password of
 // an account that opens this organization alone, and makes the account if there is none. It neither
 // changes nor reveals the user's accounts for other organizations. The link ends, and so do all
-// sessions of the account. The audit log names the user as the actor. operators.ErrInvitation.
-func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p operators.Password) error {
+// sessions of the account. Then it begins a session of this account, or its second factor, as
+// SignIn does, but never asks which accounts have this password: the answer would tell about the
+// others. Where passwords begin no session, the result is empty. The audit log names the user as
+// the actor. operators.ErrInvitation.
+func (o *Operators) Accept(ctx context.Context, by audit.Actor, from operators.Origin, token string, p operators.Password) (SignInResult, error) {
 	i, err := ports.View(ctx, o.store, func(tx ports.Tx) (operators.Invited, error) {
 		return o.invitation(ctx, tx, token)
 	})
 	if err != nil { // Only a valid link gets a password hashed.
-		return err
+		return SignInResult{}, err
 	}
 	hash, err := o.hashFor(ctx, i.User.Username, p)
 	if err != nil {
-		return err
+		return SignInResult{}, err
 	}
-	return o.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (SignInResult, error) {
 		i, err := o.lockInvitation(ctx, tx, token)
 		if err != nil {
-			return err
+			return SignInResult{}, err
 		}
+		by.Name = i.User.Username
 		of, err := tx.Operators().Accounts(ctx, i.User.Username)
 		if err != nil {
-			return err
+			return SignInResult{}, err
 		}
 		account := i.Account(of)
 		if i.Resets && account.ID != 0 {
-			by.Name = i.User.Username
 			if err := o.reset(ctx, tx, by, account.ID); err != nil {
-				return err
+				return SignInResult{}, err
 			}
 		}
 		account.Organization = i.Origin()
-		return o.accept(ctx, tx, by, i, account.WithPassword(hash, o.clock.Now()), true)
+		held, err := o.accept(ctx, tx, by, i, account.WithPassword(hash, operators.PasswordTime(of, o.clock.Now())), true)
+		if err != nil || !o.policy.Allows(held.Account, operators.ByPassword) {
+			return SignInResult{}, err
+		}
+		return o.admit(ctx, tx, by, held, from)
 	})
 }
 
@@ -125,53 +132,57 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 			if err := o.reset(ctx, tx, by, account.ID); err != nil {
 				return err
 			}
+			of, err := tx.Operators().Accounts(ctx, i.User.Username)
+			if err != nil {
+				return err
+			}
 			account.Organization = i.Origin()
-			account = account.WithPassword(hash, o.clock.Now())
+			account = account.WithPassword(hash, operators.PasswordTime(of, o.clock.Now()))
 		}
-		return o.accept(ctx, tx, by, i, account, asked)
+		_, err = o.accept(ctx, tx, by, i, account, asked)
+		return err
 	})
 }
 
-// accept makes an account the one that opens the organization of an invitation. renewed is whether
-// it has another password.
-func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, renewed bool) error {
+// accept makes an account the one that opens the organization of an invitation, and returns it.
+// renewed is whether it has another password.
+func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, renewed bool) (held operators.AccountAccess, err error) {
 	by.Name = i.User.Username
 	before, err := tx.Operators().Acceptance(ctx, i.Member)
 	if err != nil {
-		return err
+		return held, err
 	}
 	id, err := tx.Operators().Save(ctx, account)
 	if err != nil {
-		return err
+		return held, err
 	}
 	now := o.clock.Now()
 	if err := tx.Operators().Accept(ctx, i.Member, id, now); err != nil {
-		return err
+		return held, err
 	}
-	held, err := tx.Operators().Account(ctx, id)
-	if err != nil {
-		return err
+	if held, err = tx.Operators().Account(ctx, id); err != nil {
+		return held, err
 	}
 	if err := endInvitations(ctx, tx, held); err != nil {
-		return err
+		return held, err
 	}
 	ended, err := tx.Operators().EndAll(ctx, id)
 	if err != nil {
-		return err
+		return held, err
 	}
 	if err := o.retireAccount(ctx, tx, before.Account, id); err != nil {
-		return err
+		return held, err
 	}
 	if renewed {
 		if err := tx.Operators().ForgetDevices(ctx, id, operators.Digest{}); err != nil {
-			return err
+			return held, err
 		}
 		if err := recordAccount(ctx, tx, by, now, audit.PasswordSet, held.Account, audit.State{"invited_to": i.Access.Organization.Slug, "sessions_ended": ended}); err != nil {
-			return err
+			return held, err
 		}
 	}
 	object := Path{Organization: i.Access.Organization.Slug}.Object("u", i.User.Username)
-	return record(ctx, tx, by, i.Access.Organization.ID, audit.MemberAccepted, object, nil, audit.State{"role": string(i.Access.Role)})
+	return held, record(ctx, tx, by, i.Access.Organization.ID, audit.MemberAccepted, object, nil, audit.State{"role": string(i.Access.Role)})
 }
 
 // retireAccount ends the sessions of an account that another one has replaced in an organization,

@@ -44,14 +44,17 @@ type SignInResult struct {
 
 // SignIn begins a session of the user's account with this password. For an unknown user as for a
 // wrong password the answer is operators.ErrCredentials and takes equally long; after too many
-// wrong ones it is operators.TooManyError, for unknown users, too.
+// wrong ones it is operators.TooManyError, for unknown users, too. If the password is that of
+// several accounts, it opens the one of operators.NewestPasswordFirst.
 func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a SignInResult, err error) {
 	g := attempt{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
 		if o.policy.AllowsPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
-			if g.accounts, err = tx.Operators().Accounts(ctx, username); err != nil {
+			of, err := tx.Operators().Accounts(ctx, username)
+			if err != nil {
 				return err
 			}
+			g.accounts = operators.NewestPasswordFirst(of)
 		}
 		return g.load(ctx, tx, o.clock.Now())
 	})
@@ -72,15 +75,21 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 		if err != nil {
 			return SignInResult{}, err
 		}
-		held, err := tx.Factors().Enabled(ctx, account.ID)
-		if err != nil {
-			return SignInResult{}, err
-		}
-		if held.Any() {
-			return o.beginSecondFactor(ctx, tx, account)
-		}
-		return o.startSession(ctx, tx, by, account, from, operators.ByPassword)
+		return o.admit(ctx, tx, by, account, from)
 	})
+}
+
+// admit begins the session of a user who has given the right password of an account, or the step in
+// which they show its second factor.
+func (o *Operators) admit(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, from operators.Origin) (SignInResult, error) {
+	held, err := tx.Factors().Enabled(ctx, account.ID)
+	if err != nil {
+		return SignInResult{}, err
+	}
+	if held.Any() {
+		return o.beginSecondFactor(ctx, tx, account)
+	}
+	return o.startSession(ctx, tx, by, account, from, operators.ByPassword)
 }
 
 // beginSecondFactor begins the step in which a user who has given the right password shows a second

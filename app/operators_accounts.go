@@ -126,7 +126,11 @@ func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from ope
 	}
 	return o.withReauthentication(ctx, p, func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error {
 		now := o.clock.Now()
-		if _, err := tx.Operators().Save(ctx, account.WithPassword(hash, now)); err != nil {
+		of, err := tx.Operators().Accounts(ctx, account.User.Username)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Operators().Save(ctx, account.WithPassword(hash, operators.PasswordTime(of, now))); err != nil {
 			return err
 		}
 		ended, err := tx.Operators().EndOthers(ctx, account.ID, s.Digest)

@@ -98,19 +98,15 @@ func (f *Factors) join(ctx context.Context, tx ports.Tx, by audit.Actor, i opera
 		}
 	}
 	account.Organization = i.Origin()
-	if err := f.operators.accept(ctx, tx, by, i, account.WithPassword("", p.Created), false); err != nil {
-		return operators.AccountAccess{}, err
-	}
-	accepted, err := tx.Operators().Acceptance(ctx, i.Member)
+	held, err := f.operators.accept(ctx, tx, by, i, account.WithPassword("", p.Created), false)
 	if err != nil {
 		return operators.AccountAccess{}, err
 	}
-	p.Account = accepted.Account
+	p.Account = held.ID
 	if _, err := tx.Factors().AddPasskey(ctx, p); err != nil {
 		return operators.AccountAccess{}, err
 	}
-	held, err := tx.Operators().Account(ctx, p.Account)
-	return held, errors.Join(err, tx.Operators().ForgetDevices(ctx, p.Account, operators.Digest{}),
+	return held, errors.Join(tx.Operators().ForgetDevices(ctx, p.Account, operators.Digest{}),
 		recordHolder(ctx, tx, by, p.Created, audit.FactorAdded, []operators.AccountAccess{held},
 			audit.State{"factor": passkeyFactor, "name": p.Name, "invited_to": i.Access.Organization.Slug}))
 }

@@ -122,7 +122,8 @@ func (h *signOnFixture) joins(org, word string, role users.Role) {
 	require.NoError(h, err)
 	p, err := operators.NewPassword("password", word)
 	require.NoError(h, err)
-	require.NoError(h, h.operators.Accept(h.Context(), h.by, token, p))
+	_, err = h.operators.Accept(h.Context(), h.by, h.from, token, p)
+	require.NoError(h, err)
 }
 
 // opens returns what a password of grace opens.

@@ -219,6 +219,20 @@ func TestInstallationAdministratorIsNotTakenOver(t *testing.T) {
 	f.signedInAs("root", password).get("/console/system/").is(t, http.StatusOK)
 }
 
+// TestInvitationTellsNothingAboutPasswords checks that a link opens the account whose password it
+// sets, also if the password happens to be that of another account, which has a second factor.
+func TestInvitationTellsNothingAboutPasswords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.as(f.account("root", true)).setUpApp()
+	m := f.person("acme", "root", users.RoleViewer, false)
+	eva := f.as(f.operator("eva", users.RoleAdministrator))
+	for _, guess := range []string{newPassword, password} {
+		assert.Equal(t, "/console/o/acme/", f.accept(f.invited(eva, m), guess).is(t, http.StatusSeeOther).Header.Get("Location"))
+		f.signedInAs("root", guess).sees("acme")
+	}
+}
+
 func TestPasswordResetForSeveralOrganizations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

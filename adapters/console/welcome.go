@@ -59,12 +59,14 @@ func (c call) acceptWelcome() error {
 	if w.Joins {
 		done, err = "joined", c.join(by, token, w)
 	} else {
-		var p operators.Password
-		if p, err = c.newPassword(); err == nil {
-			err = c.console.use.Operators.Accept(c.ctx, by, token, p)
-		}
-		if err == nil {
-			return c.signInInvited(by, w)
+		var a app.SignInResult
+		a, err = c.acceptWithPassword(by, token)
+		next := c.link("o", w.Organization.Slug)
+		switch {
+		case err == nil && a.Step != "":
+			return c.redirectToStep(a.Step, next)
+		case err == nil && a.Session != "":
+			return c.startSession(a, next)
 		}
 	}
 	return c.answerForm(err, func(f form) error {
@@ -73,21 +75,13 @@ func (c call) acceptWelcome() error {
 	}, c.path(signInPath), done)
 }
 
-// signInInvited signs in a user who has just set a password with an invitation. If that fails, it
-// redirects to the sign-in form.
-func (c call) signInInvited(by audit.Actor, w app.InvitationReport) error {
-	next := c.link("o", w.Organization.Slug)
-	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
-	_, early := errors.AsType[operators.TooManyError](err)
-	switch {
-	case early, errors.Is(err, operators.ErrCredentials), errors.Is(err, operators.ErrSingleSignOnOnly):
-		return c.done(c.path(signInPath), "password")
-	case err != nil:
-		return err
-	case a.Step != "":
-		return c.redirectToStep(a.Step, next)
+// acceptWithPassword accepts an invitation with the password of the form.
+func (c call) acceptWithPassword(by audit.Actor, token string) (app.SignInResult, error) {
+	p, err := c.newPassword()
+	if err != nil {
+		return app.SignInResult{}, err
 	}
-	return c.startSession(a, next)
+	return c.console.use.Operators.Accept(c.ctx, by, c.origin(), token, p)
 }
 
 // beginWelcomePasskey shows the page on which the browser creates a passkey to accept an

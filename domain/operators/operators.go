@@ -3,6 +3,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -140,6 +141,27 @@ func Hashes(hs []AccountAccess) []Hash {
 		all[i] = h.Hash
 	}
 	return all
+}
+
+// NewestPasswordFirst returns accounts of one user by when their passwords were set, the newest
+// first. Where one password is that of several accounts, it opens the first: whoever has just set
+// the password of one account opens that one, and does not learn whether another account has the
+// same.
+func NewestPasswordFirst(of []AccountAccess) []AccountAccess {
+	return slices.SortedFunc(slices.Values(of), func(a, b AccountAccess) int {
+		return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(b.ID, a.ID))
+	})
+}
+
+// PasswordTime returns the time to store with a new password of a user with these accounts: later
+// than those of their other passwords, also where the clocks of instances differ.
+func PasswordTime(of []AccountAccess, now time.Time) time.Time {
+	for _, h := range of {
+		if !now.After(h.Changed) {
+			now = h.Changed.Add(time.Microsecond) // Stores keep no shorter times.
+		}
+	}
+	return now
 }
 
 // Repository keeps who can sign in, and everything about it.

@@ -184,3 +184,24 @@ func TestFactorRule(t *testing.T) {
 		assert.Equal(t, rule, need.Factor(), need)
 	}
 }
+
+// TestWhichOfEqualPasswordsOpens checks that the password that was set last is always found first.
+func TestWhichOfEqualPasswordsOpens(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	account := func(id operators.AccountID, set time.Time) operators.AccountAccess {
+		return operators.AccountAccess{Account: operators.Account{ID: id, Changed: set}}
+	}
+	of := []operators.AccountAccess{account(1, noon), account(2, noon.Add(time.Hour)), account(3, noon), account(4, time.Time{})}
+	var ids []operators.AccountID
+	for _, h := range operators.NewestPasswordFirst(of) {
+		ids = append(ids, h.ID)
+	}
+	assert.Equal(t, []operators.AccountID{2, 3, 1, 4}, ids, "of equally new ones the account that was created later")
+	assert.Equal(t, operators.AccountID(1), of[0].ID, "the argument stays")
+	assert.Equal(t, noon.Add(2*time.Hour), operators.PasswordTime(of, noon.Add(2*time.Hour)))
+	for _, now := range []time.Time{noon, noon.Add(time.Hour)} {
+		assert.Equal(t, noon.Add(time.Hour+time.Microsecond), operators.PasswordTime(of, now), "another instance's clock is ahead")
+	}
+	assert.Equal(t, noon, operators.PasswordTime(nil, noon))
+}

@@ -66,9 +66,13 @@ func TestManagedRoles(t *testing.T) {
 		require.Len(w, found, 2, invited.Link)
 		chosen, err := operators.NewPassword("password", bossPassword)
 		require.NoError(w, err)
-		require.NoError(w, w.other.Console.Operators.Accept(w.Context(), audit.Actor{Via: audit.Console}, found[1], chosen))
+		accept := func() error {
+			_, err := w.other.Console.Operators.Accept(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, found[1], chosen)
+			return err
+		}
+		require.NoError(w, accept())
 		assert.Equal(w, operators.Operator, w.entering())
-		require.ErrorIs(w, w.other.Console.Operators.Accept(w.Context(), audit.Actor{}, found[1], chosen), operators.ErrInvitation, "it works once")
+		require.ErrorIs(w, accept(), operators.ErrInvitation, "it works once")
 
 		raised := read[managedRole](m.put(path, object{"role": "administrator"}).is(http.StatusOK))
 		assert.Equal(w, w.clock.Now().UTC().Format(time.RFC3339Nano), *raised.Accepted)
