@@ -1,11 +1,15 @@
 package app_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -21,4 +25,29 @@ func TestPasswordOfSeveralAccounts(t *testing.T) {
 	assert.Equal(t, []string{"acme"}, h.opens(fixturePassword), "the newest password counts, also where its instance's clock is behind")
 	h.joins("globex", fixturePassword, users.RoleViewer)
 	assert.Equal(t, []string{"globex"}, h.opens(fixturePassword))
+}
+
+// TestPasskeyInvitationIsNotInOtherLogs is about a link of an administrator of the installation: it
+// is for an account that opens another organization, too.
+func TestPasskeyInvitationIsNotInOtherLogs(t *testing.T) {
+	h := newSignOnFixture(t, nil, operators.Policy{})
+	h.account("grace")
+	at := app.Path{Organization: "acme"}
+	h.member("acme")
+	_, err := h.admin.SetRole(t.Context(), h.by, at, "grace", users.RoleViewer)
+	require.NoError(t, err)
+	root, there := operators.Editor{Actor: h.by, Level: operators.Installation}, app.Path{Organization: "globex"}
+	m := h.member("globex")
+	require.NoError(t, h.admin.Grant(t.Context(), root, there, m.ID, users.RoleViewer))
+	token, _, err := h.admin.Invite(t.Context(), root, there, m.ID, false)
+	require.NoError(t, err)
+	a, err := h.factors.BeginInvitedPasskey(t.Context(), token)
+	require.NoError(t, err)
+	in, err := h.factors.AcceptByPasskey(t.Context(), h.by, h.from, token, a.Step, "Laptop", key().Create(t, a.Options))
+	require.NoError(t, err)
+	assert.Len(t, h.principal(in.Session).Visible(), 2)
+	found, err := app.NewAudit(h.store).Search(t.Context(), at, audit.Query{Limit: 100})
+	require.NoError(t, err)
+	assert.Contains(t, fmt.Sprint(found.Entries), "Laptop")
+	assert.NotContains(t, fmt.Sprint(found.Entries), "globex")
 }

@@ -108,5 +108,5 @@ func (f *Factors) join(ctx context.Context, tx ports.Tx, by audit.Actor, i opera
 	}
 	return held, errors.Join(tx.Operators().ForgetDevices(ctx, p.Account, operators.Digest{}),
 		recordHolder(ctx, tx, by, p.Created, audit.FactorAdded, []operators.AccountAccess{held},
-			audit.State{"factor": passkeyFactor, "name": p.Name, "invited_to": i.Access.Organization.Slug}))
+			audit.State{"factor": passkeyFactor, "name": p.Name})) // Not who invited: other organizations read it.
 }
