@@ -98,14 +98,18 @@ func (o *Operators) reset(ctx context.Context, tx ports.Tx, by audit.Actor, id o
 
 // Join accepts an invitation with the account of a user who is signed in, so that one password
 // opens this organization and the earlier ones. If the link of another organization opened the
-// account, they must choose a new password, and its second factors are removed: people of the other
-// organization may have added them. The link ends, and so do all sessions of the account.
-// operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
+// account, they must choose a new password, not the old one again, and its second factors are
+// removed: people of the other organization may have added them. The link ends, and so do all
+// sessions of the account. operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession,
+// operators.ErrNewPasswordRequired.
 func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Principal, next *operators.Password) error {
-	var hash operators.Hash
+	var hash, same operators.Hash
 	if next != nil {
 		var err error
 		if hash, err = o.hashFor(ctx, v.User.Username, *next); err != nil {
+			return err
+		}
+		if same, err = o.sameHash(ctx, v.Account, *next); err != nil {
 			return err
 		}
 	}
@@ -125,7 +129,7 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 		}
 		account, asked := held.Account, i.NeedsNewPassword(held.Account)
 		if asked {
-			if hash == "" {
+			if hash == "" || (same != "" && same == account.Hash) {
 				return operators.ErrNewPasswordRequired
 			}
 			by.Name = i.User.Username

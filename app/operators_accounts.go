@@ -176,6 +176,37 @@ func endInvitations(ctx context.Context, tx ports.Tx, h operators.AccountAccess)
 	return tx.Operators().EndInvitations(ctx, h.User.ID, to)
 }
 
+// sameHash returns the hash of an account if a password is the one that the account has; else an
+// empty one.
+func (o *Operators) sameHash(ctx context.Context, id operators.AccountID, p operators.Password) (operators.Hash, error) {
+	held, err := ports.View(ctx, o.store, func(tx ports.Tx) (operators.AccountAccess, error) { return tx.Operators().Account(ctx, id) })
+	if errors.Is(err, operators.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	done, err := o.mayHash(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if p.Is(held.Hash) {
+		return held.Hash, nil
+	}
+	return "", nil
+}
+
+// mayHash waits until a password may be hashed; done ends that.
+func (o *Operators) mayHash(ctx context.Context) (done func(), err error) {
+	select {
+	case o.hashing <- struct{}{}:
+		return func() { <-o.hashing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // hashFor is Password.Hash with the username and the user's other passwords to compare with, for as
 // many callers at once as there is memory for.
 func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (operators.Hash, error) {
@@ -185,13 +216,12 @@ func (o *Operators) hashFor(ctx context.Context, username string, p operators.Pa
 	if err != nil {
 		return "", err
 	}
-	select {
-	case o.hashing <- struct{}{}:
-		defer func() { <-o.hashing }()
-		return p.Hash(operators.Hashes(others)...), nil
-	case <-ctx.Done():
-		return "", ctx.Err()
+	done, err := o.mayHash(ctx)
+	if err != nil {
+		return "", err
 	}
+	defer done()
+	return p.Hash(operators.Hashes(others)...), nil
 }
 
 // Sessions returns the valid sessions of the signed-in user's account, the most recently used

@@ -73,12 +73,11 @@ func (o *Operators) checkPassword(ctx context.Context, a attempt, password strin
 func (o *Operators) match(ctx context.Context, a attempt, password string) (int, error) {
 	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table
 	// of attempts either.
-	select {
-	case o.hashing <- struct{}{}:
-		defer func() { <-o.hashing }()
-	case <-ctx.Done():
-		return -1, ctx.Err()
+	done, err := o.mayHash(ctx)
+	if err != nil {
+		return -1, err
 	}
+	defer done()
 	if err := o.countAttempt(ctx, a); err != nil {
 		return -1, err
 	}

@@ -117,6 +117,8 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		page := bob.get(link).is(t, http.StatusOK)
 		assert.Contains(t, page.text(), "Your current password was set through another organization")
 		bob.post(link).is(t, http.StatusBadRequest)
+		again := bob.post(link, "password", theirs, "again", theirs).is(t, http.StatusBadRequest)
+		assert.Contains(t, again.text(), "choose another one")
 		bob.post(link, "password", bobs, "again", bobs).is(t, http.StatusSeeOther)
 		assert.False(t, bob.signedIn(), "accepting signs out")
 		assert.False(t, attacker.signedIn(), "everywhere")

@@ -73,6 +73,9 @@ func (p Password) Hash(others ...Hash) Hash {
 	return derive(p.text, cost{memory: memory, passes: passes, lanes: lanes}, salt[:])
 }
 
+// Is reports whether this is the password of a hash.
+func (p Password) Is(h Hash) bool { return h.Matches(p.text) }
+
 // Hash is the stored form of a password: argon2id with its cost and its salt, in the PHC string
 // format.
 type Hash string
