@@ -123,7 +123,7 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(endInvitations(ctx, tx, held), tx.Operators().ForgetDevices(ctx, id, operators.Digest{})); err != nil {
+	if err := errors.Join(endInvitations(ctx, tx, held), endSecondFactorSteps(ctx, tx, id), tx.Operators().ForgetDevices(ctx, id, operators.Digest{})); err != nil {
 		return err
 	}
 	return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"sessions_ended": ended})

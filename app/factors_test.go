@@ -305,3 +305,43 @@ func TestAuthenticatorAppsAreEncryptedAgain(t *testing.T) {
 	_, err = read(after)
 	require.ErrorIs(t, err, factors.ErrNotFound)
 }
+
+// TestNewPasswordEndsSecondFactorSteps checks that whoever knew only the earlier password does not
+// sign in with a code.
+func TestNewPasswordEndsSecondFactorSteps(t *testing.T) {
+	const next = "a new horse battery"
+	for name, set := range map[string]func(h *signOnFixture, session string, p operators.Password) error{
+		"ByTheHolder": func(h *signOnFixture, session string, p operators.Password) error {
+			return h.operators.ChangePassword(h.Context(), h.by, h.from, session, fixturePassword, p)
+		},
+		"ByTheCommandLine": func(h *signOnFixture, _ string, p operators.Password) error {
+			return h.admin.SetPassword(h.Context(), h.by, app.Path{}, "ada", p)
+		},
+		"ByALink": func(h *signOnFixture, _ string, p operators.Password) error {
+			at, root := app.Path{Organization: "acme"}, operators.Editor{Actor: h.by, Level: operators.Installation}
+			m := h.memberNamed("acme", "ada")
+			require.NoError(h, h.admin.Grant(h.Context(), root, at, m.ID, users.RoleViewer))
+			token, _, err := h.admin.Invite(h.Context(), root, at, m.ID, false)
+			require.NoError(h, err)
+			a, err := h.operators.Accept(h.Context(), h.by, h.from, token, p)
+			assert.NotEmpty(h, a.Step)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newSignOnFixture(t, nil, operators.Policy{})
+			session := h.signIn().Session
+			secret, _ := h.app(session)
+			step := h.signIn().Step
+			p, err := operators.NewPassword("password", next)
+			require.NoError(t, err)
+			require.NoError(t, set(h, session, p))
+			_, err = h.show(step, h.code(secret))
+			require.ErrorIs(t, err, factors.ErrStep)
+			a, err := h.operators.SignIn(t.Context(), h.by, h.from, "ada", next)
+			require.NoError(t, err)
+			_, err = h.show(a.Step, h.code(secret))
+			require.NoError(t, err)
+		})
+	}
+}

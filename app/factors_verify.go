@@ -134,6 +134,11 @@ func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return true, tx.Factors().UseTOTP(ctx, app)
 }
 
+// endSecondFactorSteps ends the steps of users who gave the earlier password of an account.
+func endSecondFactorSteps(ctx context.Context, tx ports.Tx, a operators.AccountID) error {
+	return tx.Factors().EndSteps(ctx, a, factors.SecondFactor)
+}
+
 // endStep ends a step; factors.ErrStep if another request has ended it.
 func endStep(ctx context.Context, tx ports.Tx, s factors.Step) error {
 	first, err := tx.Factors().End(ctx, s.Digest)

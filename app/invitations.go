@@ -167,7 +167,7 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 	if held, err = tx.Operators().Account(ctx, id); err != nil {
 		return held, err
 	}
-	if err := endInvitations(ctx, tx, held); err != nil {
+	if err := errors.Join(endInvitations(ctx, tx, held), endSecondFactorSteps(ctx, tx, id)); err != nil {
 		return held, err
 	}
 	ended, err := tx.Operators().EndAll(ctx, id)

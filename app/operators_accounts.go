@@ -112,9 +112,9 @@ func (o *Operators) recordReauthentication(ctx context.Context, tx ports.Tx, by 
 }
 
 // ChangePassword changes the password of a session's account, if its holder knows the current one.
-// It ends the account's other sessions, forgets its other devices and ends the links that would set
-// its password. operators.ErrPassword about `current`, operators.TooManyError,
-// operators.ErrNoSession.
+// It ends the account's other sessions and what waits for a second factor, forgets its other
+// devices and ends the links that would set its password. operators.ErrPassword about `current`,
+// operators.TooManyError, operators.ErrNoSession.
 func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string, next operators.Password) error {
 	p, err := o.checkCurrentPassword(ctx, by, from, token, current)
 	if err != nil {
@@ -137,7 +137,8 @@ func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from ope
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(tx.Operators().ForgetDevices(ctx, account.ID, s.Device), endInvitations(ctx, tx, account)); err != nil {
+		err = errors.Join(tx.Operators().ForgetDevices(ctx, account.ID, s.Device), endInvitations(ctx, tx, account), endSecondFactorSteps(ctx, tx, account.ID))
+		if err != nil {
 			return err
 		}
 		return recordAccount(ctx, tx, by, now, audit.PasswordSet, account.Account, audit.State{"own": true, "sessions_ended": ended})

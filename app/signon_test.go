@@ -90,14 +90,17 @@ func (h *signOnFixture) roles(subject, username string, groups ...string) (map[s
 }
 
 // member returns grace in an organization.
-func (h *signOnFixture) member(org string) (m users.Member) {
+func (h *signOnFixture) member(org string) users.Member { return h.memberNamed(org, "grace") }
+
+// memberNamed returns a user in an organization.
+func (h *signOnFixture) memberNamed(org, username string) (m users.Member) {
 	h.Helper()
 	require.NoError(h, h.store.Update(h.Context(), func(tx ports.Tx) error {
 		o, err := tx.Orgs().BySlug(h.Context(), org)
 		if err != nil {
 			return err
 		}
-		us, _, err := tx.Users().Ensure(h.Context(), []users.User{{Username: "grace"}})
+		us, _, err := tx.Users().Ensure(h.Context(), []users.User{{Username: username}})
 		if err != nil {
 			return err
 		}
