@@ -234,16 +234,22 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 }
 
 // reauthenticate records that the holder of a session has confirmed their identity at the provider,
-// and returns the form that waits for that.
+// and returns the form that waits for that. The groups count as at a sign-in: the mapping's roles
+// are set even if none is left and the holder is refused.
 func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r SignOnCallback, a authorization, i signon.Identity) (*PendingForm, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
 		return nil, err
 	}
 	var of operators.AccountID
+	var refused error
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		refused = nil
 		session, account, err := validSession(ctx, tx, digest, s.clock.Now())
 		if err != nil {
+			return err
+		}
+		if err := tx.Operators().LockUser(ctx, account.User.ID); err != nil {
 			return err
 		}
 		of = account.ID
@@ -257,12 +263,23 @@ func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r Sig
 		if !i.RecentFor(a.Sent) {
 			return signon.ErrNotRecent
 		}
+		by.Name = account.User.Username
+		account, lets, err := s.admits(ctx, tx, by, account, i)
+		if err != nil {
+			return err
+		}
+		if !lets {
+			refused = signon.ErrNoRole
+			return nil
+		}
 		if err := tx.SignOn().SaveSession(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}); err != nil {
 			return err
 		}
-		by.Name = account.User.Username
 		return s.operators.recordReauthentication(ctx, tx, by, session, account, operators.BySingleSignOn)
 	})
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -23,16 +23,13 @@ func (s *SingleSignOn) signIn(ctx context.Context, by audit.Actor, from operator
 		if err != nil {
 			return err
 		}
-		if err := s.applyRoles(ctx, tx, by, account, i); err != nil {
+		account, lets, err := s.admits(ctx, tx, by, account, i)
+		if err != nil {
 			return err
 		}
-		if account, err = tx.Operators().Account(ctx, account.ID); err != nil {
-			return err
-		}
-		if len(s.settings.Mapping) > 0 && !account.Administrator && !slices.ContainsFunc(account.Organizations, operators.OrganizationAccess.HasRole) {
+		if !lets {
 			refused = signon.ErrNoRole
-			_, err := tx.Operators().EndAll(ctx, account.ID)
-			return err
+			return nil
 		}
 		now := s.clock.Now()
 		if a, err = s.operators.startSession(ctx, tx, by, account, from, operators.BySingleSignOn); err != nil {
@@ -51,6 +48,25 @@ func (s *SingleSignOn) signIn(ctx context.Context, by audit.Actor, from operator
 		err = refused
 	}
 	return a, err
+}
+
+// admits sets the roles of an account to those of its identity, and returns the account with them.
+// It reports whether the account may have a session: with a mapping, one without any role may not,
+// and all that it has end.
+func (s *SingleSignOn) admits(
+	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, i signon.Identity,
+) (held operators.AccountAccess, lets bool, err error) {
+	if err := s.applyRoles(ctx, tx, by, account, i); err != nil {
+		return held, false, err
+	}
+	if held, err = tx.Operators().Account(ctx, account.ID); err != nil {
+		return held, false, err
+	}
+	if len(s.settings.Mapping) > 0 && !held.Administrator && !slices.ContainsFunc(held.Organizations, operators.OrganizationAccess.HasRole) {
+		_, err = tx.Operators().EndAll(ctx, held.ID)
+		return held, false, err
+	}
+	return held, true, nil
 }
 
 // account finds the account that an identity opens, or creates one, and makes its user the actor in

@@ -347,6 +347,35 @@ func TestSignOnAuthenticationTime(t *testing.T) {
 	assert.Equal(t, operators.BySingleSignOn, v.Method)
 }
 
+// TestSigningInAgainAppliesGroups checks that a session does not outlive the groups that its holder
+// had when it began.
+func TestSigningInAgainAppliesGroups(t *testing.T) {
+	h := newSignOnFixture(t, mapping, operators.Policy{})
+	a, err := h.comes("1", "grace", "boss", "it")
+	require.NoError(t, err)
+	again := func(groups ...string) error {
+		v := h.principal(a.Session)
+		form, err := h.signOn.SavePendingForm(t.Context(), v, app.PendingForm{Path: "/"})
+		require.NoError(t, err)
+		d, err := h.signOn.Begin(t.Context(), v, "back", "next", form)
+		require.NoError(t, err)
+		h.clock.Advance(time.Second)
+		h.says.Groups, h.says.Authenticated = groups, h.clock.Now()
+		_, err = h.signOn.Finish(t.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, Session: a.Session, State: d.Address, Code: "c"})
+		return err
+	}
+	require.NoError(t, again("staff"))
+	v := h.principal(a.Session)
+	assert.False(t, v.Administrator)
+	assert.Equal(t, users.RoleViewer, h.member("acme").Role)
+	assert.Equal(t, []audit.Action{audit.Reauthenticated, audit.AdministratorSet}, h.actions()[:2])
+
+	require.ErrorIs(t, again("other"), signon.ErrNoRole)
+	assert.Equal(t, users.RoleMember, h.member("acme").Role, "the change stays")
+	assert.False(t, h.isIn(a.Session))
+	assert.Equal(t, audit.SignInRefused, h.actions()[0])
+}
+
 func TestSignOnProviderUnavailable(t *testing.T) {
 	h := newSignOnFixture(t, mapping, operators.Policy{})
 	before := len(h.actions())
