@@ -175,17 +175,26 @@ func accept(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.M
 }
 
 // setRole takes the lock on decisions about the user, because using a link also decides whether a
-// role takes effect.
+// role takes effect. The link to a withdrawn role ends: it does not open a later one.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
 	if err := tx.Operators().LockUser(ctx, m.User.ID); err != nil {
 		return err
 	}
 	before := m.Role
 	m.Role = role
-	if err := tx.Users().SetRole(ctx, m); err != nil {
+	if err := storeRole(ctx, tx, m); err != nil {
 		return err
 	}
 	return record(ctx, tx, by, m.Organization, audit.RoleSet, memberPath(at, m), audit.State{"role": string(before)}, audit.State{"role": string(role)})
+}
+
+// storeRole stores the role of a member. A member without one has no open invitation either.
+func storeRole(ctx context.Context, tx ports.Tx, m users.Member) error {
+	err := tx.Users().SetRole(ctx, m)
+	if err == nil && m.Role == users.RoleMember {
+		err = tx.Operators().EndInvitations(ctx, m.User.ID, []orgs.ID{m.Organization})
+	}
+	return err
 }
 
 // hashFor is Password.Hash with the user's other passwords to compare with.

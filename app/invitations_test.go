@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -50,4 +51,35 @@ func TestPasskeyInvitationIsNotInOtherLogs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(found.Entries), "Laptop")
 	assert.NotContains(t, fmt.Sprint(found.Entries), "globex")
+}
+
+// TestWithdrawnRoleEndsItsInvitation checks that a link does not come back with the role.
+func TestWithdrawnRoleEndsItsInvitation(t *testing.T) {
+	at := app.Path{Organization: "acme"}
+	for name, withdraw := range map[string]func(h *signOnFixture, m users.Member){
+		"ByAnAdministrator": func(h *signOnFixture, m users.Member) {
+			require.NoError(h, h.admin.Grant(h.Context(), operators.Editor{Actor: h.by, Level: operators.Administrator}, at, m.ID, users.RoleMember))
+		},
+		"ByTheCommandLine": func(h *signOnFixture, _ users.Member) {
+			_, err := h.admin.SetRole(h.Context(), h.by, at, "grace", users.RoleMember)
+			require.NoError(h, err)
+		},
+		"ByTheProvider": func(h *signOnFixture, _ users.Member) {
+			_, err := h.comes("1", "grace", "other")
+			require.ErrorIs(h, err, signon.ErrNoRole)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newSignOnFixture(t, mapping, operators.Policy{})
+			_, err := h.comes("1", "grace", "staff")
+			require.NoError(t, err)
+			m, editor := h.member("acme"), operators.Editor{Actor: h.by, Level: operators.Administrator}
+			token, _, err := h.admin.Invite(t.Context(), editor, at, m.ID, false)
+			require.NoError(t, err)
+			withdraw(h, m)
+			require.NoError(t, h.admin.Grant(t.Context(), editor, at, m.ID, users.RoleViewer))
+			_, err = h.operators.ShowInvitation(t.Context(), token, operators.Principal{})
+			require.ErrorIs(t, err, operators.ErrInvitation)
+		})
+	}
 }

@@ -195,7 +195,7 @@ func (s *SingleSignOn) applyRoleIn(
 	if m.Role != role {
 		before := m.Role
 		m.Role = role
-		if err := tx.Users().SetRole(ctx, m); err != nil {
+		if err := storeRole(ctx, tx, m); err != nil {
 			return err
 		}
 		err := record(ctx, tx, by, org.ID, audit.RoleSet, memberPath(at, m), audit.State{"role": string(before)}, bySignOn(audit.State{"role": string(role)}))
