@@ -88,7 +88,7 @@ func TestRemoveRequiredFactor(t *testing.T) {
 	d.acmeRequires()
 	v := d.principal(eve)
 	require.NoError(t, d.factors.RemoveApp(t.Context(), d.by, v), "there is another one")
-	err = d.factors.RemovePasskey(t.Context(), d.by, v, d.held(eve)[0].ID)
+	err = d.factors.RemovePasskey(t.Context(), d.by, v, eve, d.held(eve)[0].ID)
 	require.ErrorIs(t, err, factors.ErrRequired)
 	assert.Contains(t, err.Error(), "The acme requires a second factor")
 	assert.Len(t, d.held(eve), 1)

@@ -101,12 +101,21 @@ func (d *signInFixture) show(step, code string) (app.SignInResult, error) {
 	return d.factors.VerifyCode(d.Context(), d.by, d.from, step, code)
 }
 
-// actions returns the audit log of the installation, the newest first.
-func (d *signInFixture) actions() (all []audit.Action) {
+// entries returns the audit log of the installation, the newest first.
+func (d *signInFixture) entries() []audit.Entry {
 	d.Helper()
 	found, err := app.NewAudit(d.store).Search(d.Context(), app.Path{}, audit.Query{Limit: 100})
 	require.NoError(d, err)
-	for _, e := range found.Entries {
+	return found.Entries
+}
+
+// last returns the newest entry of the audit log of the installation.
+func (d *signInFixture) last() audit.Entry { return d.entries()[0] }
+
+// actions returns what the audit log of the installation records, the newest first.
+func (d *signInFixture) actions() (all []audit.Action) {
+	d.Helper()
+	for _, e := range d.entries() {
 		all = append(all, e.Action)
 	}
 	return all

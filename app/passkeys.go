@@ -147,8 +147,9 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 	})
 }
 
-// RemovePasskey removes a passkey of the signed-in user's account; factors.ErrNotFound.
-func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Principal, id factors.PasskeyID) error {
+// RemovePasskey removes a passkey of the signed-in user's account, and ends the account's sessions
+// but this one: others may have begun with the passkey. factors.ErrNotFound.
+func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Principal, session string, id factors.PasskeyID) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
 		p, err := passkey(ctx, tx, v.Account, id)
 		if err != nil {
@@ -157,7 +158,15 @@ func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators
 		if err := tx.Factors().RemovePasskey(ctx, v.Account, id); err != nil {
 			return err
 		}
-		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyFactor, "name": p.Name})
+		this, err := operators.ParseToken(session)
+		if err != nil {
+			return err
+		}
+		ended, err := tx.Operators().EndOthers(ctx, v.Account, this)
+		if err != nil {
+			return err
+		}
+		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyFactor, "name": p.Name, "sessions_ended": ended})
 	})
 }
 

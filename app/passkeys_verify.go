@@ -173,14 +173,17 @@ func (f *Factors) verifyAssertion(ctx context.Context, tx ports.Tx, by audit.Act
 		return operators.AccountAccess{}, err
 	}
 	if shown.Blocked {
-		action := audit.FactorFailed
+		action, after := audit.FactorFailed, audit.State{"factor": passkeyFactor, "name": shown.Name}
 		if !before.Blocked {
 			action = audit.PasskeyBlocked
 			if err := tx.Factors().UsePasskey(ctx, shown); err != nil {
 				return operators.AccountAccess{}, err
 			}
+			if after["sessions_ended"], err = tx.Operators().EndAll(ctx, account.ID); err != nil { // One may be that of the copy.
+				return operators.AccountAccess{}, err
+			}
 		}
-		if err := recordHolder(ctx, tx, by, now, action, []operators.AccountAccess{account}, audit.State{"factor": passkeyFactor, "name": shown.Name}); err != nil {
+		if err := recordHolder(ctx, tx, by, now, action, []operators.AccountAccess{account}, after); err != nil {
 			return operators.AccountAccess{}, err
 		}
 		return operators.AccountAccess{}, factors.ErrPasskey

@@ -187,7 +187,7 @@ func (c call) renamePasskey() error {
 }
 
 func (c call) removePasskey() error {
-	err := c.console.use.Factors.RemovePasskey(c.ctx, c.actor(), c.operator, c.passkey())
+	err := c.console.use.Factors.RemovePasskey(c.ctx, c.actor(), c.operator, c.token, c.passkey())
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
