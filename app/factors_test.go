@@ -143,7 +143,7 @@ func TestSecondFactorSignIn(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, d.isIn(in.Session))
 	assert.NotEmpty(t, in.Device)
-	assert.Equal(t, []audit.Action{audit.SignedIn, audit.DeviceAdded, audit.FactorFailed, audit.FactorAdded}, d.actions()[:4])
+	assert.Equal(t, []audit.Action{audit.SignedIn, audit.DeviceAdded, audit.FactorFailed, audit.FactorAsked, audit.FactorAdded}, d.actions()[:5])
 	_, err = d.show(a.Step, d.code(secret))
 	require.ErrorIs(t, err, factors.ErrStep, "a step takes place once")
 }

@@ -87,17 +87,20 @@ func (o *Operators) admit(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 		return SignInResult{}, err
 	}
 	if held.Any() {
-		return o.beginSecondFactor(ctx, tx, account)
+		return o.beginSecondFactor(ctx, tx, by, account)
 	}
 	return o.startSession(ctx, tx, by, account, from, operators.ByPassword)
 }
 
 // beginSecondFactor begins the step in which a user who has given the right password shows a second
-// factor.
-func (o *Operators) beginSecondFactor(ctx context.Context, tx ports.Tx, account operators.AccountAccess) (SignInResult, error) {
+// factor. The audit log records it: who goes no further may be somebody else with the password.
+func (o *Operators) beginSecondFactor(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess) (SignInResult, error) {
 	now := o.clock.Now()
 	step, token := factors.NewStep(factors.SecondFactor, account.ID, nil, now)
-	return SignInResult{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
+	if err := errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step)); err != nil {
+		return SignInResult{}, err
+	}
+	return SignInResult{Step: token}, recordAccount(ctx, tx, by, now, audit.FactorAsked, account.Account, nil)
 }
 
 // startSession begins a session of a user who has been authenticated. Every way of signing in ends

@@ -28,6 +28,7 @@ const (
 	FactorRemoved        Action = "account.factor_remove"
 	FactorsReset         Action = "account.factors_reset"
 	FactorRenamed        Action = "account.factor_rename"
+	FactorAsked          Action = "account.factor_asked"
 	FactorFailed         Action = "account.factor_failed"
 	PasskeyBlocked       Action = "account.passkey_block"
 	FactorReencrypted    Action = "account.factor_re-encrypt"
