@@ -57,6 +57,38 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 	})
 }
 
+// RemoveAdministrator takes the right of an administrator of the installation from a user and ends
+// the sessions of the account. Its password, and its roles in organizations, stay. It may be the
+// last administrator: Create makes another. operators.ErrNotFound, operators.ErrNotAdministrator.
+func (a *Administration) RemoveAdministrator(ctx context.Context, by audit.Actor, username string) error {
+	return a.store.Update(ctx, func(tx ports.Tx) error {
+		of, err := lockAccounts(ctx, tx, username)
+		if err != nil {
+			return err
+		}
+		of = slices.DeleteFunc(of, func(h operators.AccountAccess) bool { return !h.Administrator })
+		if len(of) == 0 {
+			return operators.ErrNotAdministrator
+		}
+		for _, h := range of {
+			h.Administrator = false
+			if _, err := tx.Operators().Save(ctx, h.Account); err != nil {
+				return err
+			}
+			ended, err := tx.Operators().EndAll(ctx, h.ID)
+			if err != nil {
+				return err
+			}
+			entry := audit.Entry{Actor: by, At: a.clock.Now(), Action: audit.AdministratorSet, Object: "accounts/" + h.User.Username,
+				Before: audit.State{"administrator": true}, After: audit.State{"administrator": false, "sessions_ended": ended}}
+			if err := tx.Audit().Record(ctx, entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // SetPassword gives a user a first or a new password, and ends all sessions of the account. With an
 // organization it is the account for that organization: the role there counts as accepted, because
 // the caller could do everything anyway, and hands out the password. Without one it is the user's

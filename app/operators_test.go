@@ -72,6 +72,23 @@ func (s failuresHeld) Update(ctx context.Context, fn func(ports.Tx) error) error
 
 // TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other
 // one from its check.
+func TestRemoveAdministrator(t *testing.T) {
+	d := newSignInFixture(t)
+	d.account("grace")
+	session, other := d.signIn().Session, d.signInAs("grace").Session
+	admin := app.NewAdministration(d.store, d.clock)
+	require.NoError(t, admin.RemoveAdministrator(t.Context(), d.by, "ADA"))
+	assert.False(t, d.isIn(session))
+	assert.True(t, d.isIn(other))
+	assert.Equal(t, audit.AdministratorSet, d.last().Action)
+	assert.Equal(t, "accounts/ada", d.last().Object)
+	assert.Equal(t, audit.State{"administrator": true}, d.last().Before)
+	assert.Equal(t, audit.State{"administrator": false, "sessions_ended": 1.0}, d.last().After)
+	assert.False(t, d.principal(d.signIn().Session).Administrator, "the password stays")
+	require.ErrorIs(t, admin.RemoveAdministrator(t.Context(), d.by, "ada"), operators.ErrNotAdministrator)
+	require.ErrorIs(t, admin.RemoveAdministrator(t.Context(), d.by, "nobody"), operators.ErrNotFound)
+}
+
 func TestFailuresWaitWithoutAPlace(t *testing.T) {
 	t.Parallel()
 	const calls = 6 // More than are hashed at once.

@@ -22,6 +22,7 @@ var commandsOnExisting = []string{
 	"deliveries retry --occurrence 1", "mailbox", "mailbox show 1", "mailbox clear", "channel test mail --to ada@example.org",
 	"delete channel acme/mail", "import users FILE", "import users FILE --dry-run", "apply -f FILE --dry-run",
 	"admin role --username ada --org acme --role operator", "admin sso show --username ada", "admin reset-factors --username ada",
+	"admin remove --username ada",
 	"verify", "backup BACKUP", "backup --with-key BACKUP", "worker",
 }
 

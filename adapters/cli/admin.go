@@ -20,7 +20,7 @@ import (
 
 func (p Program) admin() *cobra.Command {
 	c := &cobra.Command{Use: "admin", Short: "Manage the users of the console and their rights"}
-	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole(), p.adminResetFactors(), p.adminSSO())
+	c.AddCommand(p.adminCreate(), p.adminRemove(), p.adminPassword(), p.adminRole(), p.adminResetFactors(), p.adminSSO())
 	return c
 }
 

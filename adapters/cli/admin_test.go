@@ -142,3 +142,21 @@ func TestAdminResetFactors(t *testing.T) {
 	require.Equal(t, 2, d.run(t, "admin", "reset-factors"))
 	require.Equal(t, 1, d.run(t, "admin", "reset-factors", "--username", "nobody"))
 }
+
+func TestAdminRemove(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	require.Zero(t, d.typed(t, "a long password", "admin", "create", "--username", "ada", "--password-stdin"))
+	v, err := d.principal(t, "ada", "a long password")
+	require.NoError(t, err)
+	require.True(t, v.Administrator)
+	require.Zero(t, d.run(t, "admin", "remove", "--username", " Ada "), d.err.String())
+	assert.Equal(t, "Ada is no administrator of the installation any more, and all sessions ended\n", d.out.String())
+	v, err = d.principal(t, "ada", "a long password")
+	require.NoError(t, err)
+	assert.False(t, v.Administrator)
+	require.Equal(t, 1, d.run(t, "admin", "remove", "--username", "ada"), "there is nothing to remove")
+	assert.Contains(t, d.err.String(), "this user is not an administrator of the installation")
+	require.Equal(t, 1, d.run(t, "admin", "remove", "--username", "nobody"))
+	require.Equal(t, 2, d.run(t, "admin", "remove"))
+}

@@ -22,6 +22,7 @@ var (
 	ErrNotFound         = fault.New(fault.NotFound, "this user cannot sign in")
 	ErrExists           = fault.New(fault.Invalid, "this user can sign in already")
 	ErrSeveralPasswords = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
+	ErrNotAdministrator = fault.New(fault.Invalid, "this user is not an administrator of the installation")
 	ErrCredentials      = fault.New(fault.Unauthenticated, "wrong username or password")
 	ErrNoSession        = fault.New(fault.Unauthenticated, "nobody is signed in")
 	ErrNoPassword       = fault.New(fault.Invalid, "this user signs in with single sign-on and has no password")
