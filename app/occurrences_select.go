@@ -31,8 +31,8 @@ type OccurrencePage struct {
 }
 
 // Select returns the occurrences of the application that match q, of one member if a text names
-// one: by the username or by words that match this member alone. It also returns the names of at most
-// maxChoices events.
+// one: by the username or by words that match this member alone. It also returns the names of at
+// most maxChoices events.
 func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxChoices int) (OccurrencePage, error) {
 	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) (found OccurrencePage, err error) {
 		if found.Choices, err = tx.Events().Names(ctx, app, maxChoices); err != nil {

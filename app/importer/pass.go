@@ -131,8 +131,8 @@ type pendingChunk struct {
 
 // writeAll writes chunks concurrently and returns them in the order of the file. No two of them are
 // about one user, because duplicates were removed from the whole file. When ctx ends, it drops the
-// chunks that were read ahead. It decides so in the order of the file: no chunk before a written one
-// is dropped.
+// chunks that were read ahead. It decides in the order of the file: it drops no chunk before one
+// that it writes.
 func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pendingChunk {
 	begun := make(chan *pendingChunk, p.writers-1) // the receiver holds one more
 	go func() {

@@ -33,7 +33,9 @@ func TestInterruptedPassDropsTheEnd(t *testing.T) {
 		}
 		close(chunks)
 		for w := range p.writeAll(ctx, chunks) {
-			<-w.end
+			if err := <-w.end; err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+			}
 		}
 		slices.Sort(written)
 		for n, line := range written {
