@@ -29,7 +29,6 @@ type alert struct {
 
 	Problem     string             // its id; it stays the same while the problem lasts
 	StateDetail string             // more state for the fingerprint
-	Moves       bool               // Since changes while the problem lasts
 	Snoozed     *statistics.Snooze // nil: not snoozed
 	SnoozePath  string             // target of the form that snoozes it; empty: the operator may not
 }
@@ -64,7 +63,7 @@ func (c call) channelAlerts(org string, a app.Attention) (all []alert) {
 	}
 	for _, b := range a.Backlogs {
 		if !reported[b.Channel] {
-			all = append(all, alert{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, Moves: true, Age: formatAge(a.Now.Sub(b.Oldest)), Reason: b.Error,
+			all = append(all, alert{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, Age: formatAge(a.Now.Sub(b.Oldest)), Reason: b.Error,
 				Impact: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
 		}
 	}

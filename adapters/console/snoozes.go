@@ -18,11 +18,7 @@ var snoozeSpans = map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour,
 // fingerprint returns a digest of the alert without the parts that change with time. A snooze ends
 // when it changes.
 func (p alert) fingerprint() string {
-	since := p.Since.UTC().String()
-	if p.Moves {
-		since = ""
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), since, p.Reason, p.StateDetail}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Reason, p.StateDetail}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -80,36 +79,4 @@ func TestSnoozeEndsWithAChange(t *testing.T) {
 	said := olga.get("/console/o/acme/").text()
 	assert.Contains(t, said, "2 deliveries")
 	assert.NotContains(t, said, "Snoozed by", "another one has failed")
-}
-
-// TestSnoozeOfChannelThatIsBehind checks that a snooze lasts while the channel works off its
-// backlog, of which the oldest message is another one each time.
-func TestSnoozeOfChannelThatIsBehind(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(f *fixture) {
-		const home = "/console/o/acme/"
-		f.person("acme", "ada", users.RoleMember, false)
-		f.addToList("ada")
-		for range 2 {
-			f.delivery(f.newOccurrence())
-			f.clock.Advance(time.Minute)
-		}
-		f.clock.Advance(10 * time.Minute)
-		olga := f.as(f.operator("olga", users.RoleOperator))
-		page := olga.get(home)
-		require.Contains(f, page.text(), "mail behind for 12 min")
-		problem := problemPattern.FindStringSubmatch(page.body)
-		require.NotEmpty(f, problem)
-		olga.post(home+"snooze/", "problem", problem[1], "for", "change").is(f.T, http.StatusSeeOther)
-
-		queue := f.store.Queue()
-		jobs, err := queue.Claim(f.Context(), f.mail().ID, "test", 1, time.Hour)
-		require.NoError(f, err)
-		require.Len(f, jobs, 1)
-		_, err = queue.Record(f.Context(), "test", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Sent, Attempts: 1}})
-		require.NoError(f, err)
-		said := olga.get(home).text()
-		assert.Contains(f, said, "mail behind for 11 min")
-		assert.Contains(f, said, "Snoozed by olga until it changes.")
-	})
 }
