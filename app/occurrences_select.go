@@ -38,6 +38,9 @@ func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selectio
 		if found.Choices, err = tx.Events().Names(ctx, app, maxChoices); err != nil {
 			return found, err
 		}
+		if found.Events, err = tx.Events().NamesOf(ctx, app, []events.ID{q.Event}); err != nil {
+			return found, err
+		}
 		q := q
 		if person != "" {
 			if err := found.findMembers(ctx, tx, app, person); err != nil || found.Person == nil {
@@ -83,11 +86,12 @@ func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.A
 	if p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences); err != nil {
 		return err
 	}
-	ids := []events.ID{q.Event}
+	var ids []events.ID
 	for _, r := range p.Reports {
 		ids = append(ids, r.Occurrence.Event)
 	}
-	p.Events, err = tx.Events().NamesOf(ctx, a, ids)
+	named, err := tx.Events().NamesOf(ctx, a, ids)
+	p.Events = append(p.Events, named...)
 	return err
 }
 

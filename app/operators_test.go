@@ -70,8 +70,6 @@ func (s failuresHeld) Update(ctx context.Context, fn func(ports.Tx) error) error
 	return s.Store.Update(ctx, fn)
 }
 
-// TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other
-// one from its check.
 func TestRemoveAdministrator(t *testing.T) {
 	d := newSignInFixture(t)
 	d.account("grace")
@@ -89,6 +87,8 @@ func TestRemoveAdministrator(t *testing.T) {
 	require.ErrorIs(t, admin.RemoveAdministrator(t.Context(), d.by, "nobody"), operators.ErrNotFound)
 }
 
+// TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other
+// one from its check.
 func TestFailuresWaitWithoutAPlace(t *testing.T) {
 	t.Parallel()
 	const calls = 6 // More than are hashed at once.

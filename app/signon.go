@@ -252,6 +252,9 @@ func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r Sig
 		if err := tx.Operators().LockUser(ctx, account.User.ID); err != nil {
 			return err
 		}
+		if s.operators.policy.IsBreakGlass(account.Account) {
+			return signon.ErrReserved
+		}
 		of = account.ID
 		link, err := tx.SignOn().Of(ctx, account.ID)
 		if errors.Is(err, signon.ErrNotFound) || (err == nil && link.Subject != i.Subject) {

@@ -75,6 +75,20 @@ func (h *signOnFixture) comes(subject, username string, groups ...string) (app.S
 	return a.SignInResult, err
 }
 
+// comesAgain confirms the identity of a session's holder, who has these groups now.
+func (h *signOnFixture) comesAgain(session string, groups ...string) error {
+	h.Helper()
+	v := h.principal(session)
+	form, err := h.signOn.SavePendingForm(h.Context(), v, app.PendingForm{Path: "/"})
+	require.NoError(h, err)
+	d, err := h.signOn.Begin(h.Context(), v, "back", "next", form)
+	require.NoError(h, err)
+	h.clock.Advance(time.Second)
+	h.says.Groups, h.says.Authenticated = groups, h.clock.Now()
+	_, err = h.signOn.Finish(h.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, Session: session, State: d.Address, Code: "c"})
+	return err
+}
+
 // roles returns what a user may do after a sign-in: their role in each organization, and whether
 // they are administrator.
 func (h *signOnFixture) roles(subject, username string, groups ...string) (map[string]users.Role, bool) {
@@ -313,6 +327,19 @@ func TestTheEmergencyAccount(t *testing.T) {
 	assert.True(t, h.isIn(a.Session))
 }
 
+// TestEmergencyAccountKeepsItsRight has a session of single sign-on from before the account became
+// the emergency account.
+func TestEmergencyAccountKeepsItsRight(t *testing.T) {
+	h := newSignOnFixture(t, mapping, operators.Policy{})
+	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", signon.Subject{ID: "1"}))
+	a, err := h.comes("1", "ada", "it")
+	require.NoError(t, err)
+	h.operators = app.NewOperators(h.store, h.clock, operators.Policy{BreakGlass: "ada"})
+	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: mapping})
+	require.ErrorIs(t, h.comesAgain(a.Session, "staff"), signon.ErrReserved)
+	assert.True(t, h.principal(a.Session).Administrator)
+}
+
 func TestBackChannelLogout(t *testing.T) {
 	h := newSignOnFixture(t, mapping, operators.Policy{})
 	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", signon.Subject{ID: "1"}))
@@ -353,24 +380,13 @@ func TestSigningInAgainAppliesGroups(t *testing.T) {
 	h := newSignOnFixture(t, mapping, operators.Policy{})
 	a, err := h.comes("1", "grace", "boss", "it")
 	require.NoError(t, err)
-	again := func(groups ...string) error {
-		v := h.principal(a.Session)
-		form, err := h.signOn.SavePendingForm(t.Context(), v, app.PendingForm{Path: "/"})
-		require.NoError(t, err)
-		d, err := h.signOn.Begin(t.Context(), v, "back", "next", form)
-		require.NoError(t, err)
-		h.clock.Advance(time.Second)
-		h.says.Groups, h.says.Authenticated = groups, h.clock.Now()
-		_, err = h.signOn.Finish(t.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, Session: a.Session, State: d.Address, Code: "c"})
-		return err
-	}
-	require.NoError(t, again("staff"))
+	require.NoError(t, h.comesAgain(a.Session, "staff"))
 	v := h.principal(a.Session)
 	assert.False(t, v.Administrator)
 	assert.Equal(t, users.RoleViewer, h.member("acme").Role)
 	assert.Equal(t, []audit.Action{audit.Reauthenticated, audit.AdministratorSet}, h.actions()[:2])
 
-	require.ErrorIs(t, again("other"), signon.ErrNoRole)
+	require.ErrorIs(t, h.comesAgain(a.Session, "other"), signon.ErrNoRole)
 	assert.Equal(t, users.RoleMember, h.member("acme").Role, "the change stays")
 	assert.False(t, h.isIn(a.Session))
 	assert.Equal(t, audit.SignInRefused, h.actions()[0])

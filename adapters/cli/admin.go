@@ -47,7 +47,7 @@ func (p Program) adminCreate() *cobra.Command {
 			return p.withDatabase(c, true, func(s Services) error {
 				err := s.Administration.Create(c.Context(), caller(), username, password)
 				if errors.Is(err, operators.ErrExists) {
-					return fmt.Errorf("%w: tocsin admin password sets another password", err)
+					return fmt.Errorf("%w: tocsin admin password sets another password, and another username makes another administrator", err)
 				}
 				if err != nil {
 					return err

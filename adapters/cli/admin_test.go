@@ -44,7 +44,7 @@ func TestAdminCreate(t *testing.T) {
 	assert.True(t, v.Administrator)
 
 	require.Equal(t, 1, d.typed(t, "another password", "admin", "create", "--username", "ADA", "--password-stdin"))
-	assert.Equal(t, "tocsin: this user can sign in already: tocsin admin password sets another password\n", d.err.String())
+	assert.Equal(t, "tocsin: this user can sign in already: tocsin admin password sets another password, and another username makes another administrator\n", d.err.String())
 	_, err = d.principal(t, "ada", "another password")
 	require.ErrorIs(t, err, operators.ErrCredentials)
 
@@ -151,7 +151,7 @@ func TestAdminRemove(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, v.Administrator)
 	require.Zero(t, d.run(t, "admin", "remove", "--username", " Ada "), d.err.String())
-	assert.Equal(t, "Ada is no administrator of the installation any more, and all sessions ended\n", d.out.String())
+	assert.Equal(t, "Ada is no administrator of the installation any more, and the sessions of that account ended\n", d.out.String())
 	v, err = d.principal(t, "ada", "a long password")
 	require.NoError(t, err)
 	assert.False(t, v.Administrator)

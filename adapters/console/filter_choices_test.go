@@ -86,7 +86,9 @@ func TestManyEvents(t *testing.T) {
 		assert.Contains(f, page.text(), first)
 		assert.Contains(f, page.body, "<td><bdi>"+last.Name+"</bdi></td>")
 		assert.NotContains(f, page.body, last.Name+"</option>")
-		assert.Contains(f, b.get(messages+"?event="+idText(last.ID)).is(f.T, http.StatusOK).body, "selected>"+last.Name+"</option>")
+		for _, filter := range []string{"", "&person=nobody-like-that"} {
+			assert.Contains(f, b.get(messages+"?event="+idText(last.ID)+filter).is(f.T, http.StatusOK).body, "selected>"+last.Name+"</option>")
+		}
 		assert.Contains(f, b.get(messages+"occurrences/"+idText(f.newest(1)[0].ID)+"/").is(f.T, http.StatusOK).text(), last.Name)
 	})
 }

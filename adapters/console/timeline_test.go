@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,6 +114,9 @@ func TestTimelineAuditLink(t *testing.T) {
 		page := eva.get(memberPath(m)).is(t, http.StatusOK)
 		link := regexp.MustCompile(`<a href="([^"]*)">Changes in the audit log</a>`).FindStringSubmatch(page.body)
 		require.Len(t, link, 2, name)
+		to, err := url.Parse(html.UnescapeString(link[1]))
+		require.NoError(t, err)
+		assert.Equal(t, "acme/u/"+name, to.Query().Get("object"))
 		found := eva.get(html.UnescapeString(link[1])).is(t, http.StatusOK).text()
 		assert.Contains(t, found, "acme/u/"+name+" ")
 	}

@@ -144,7 +144,11 @@ func TestTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			err := d.Dispatch(ctx, message())
-			<-s.stuck // Else the next message would meet it.
+			select {
+			case <-s.stuck:
+			case <-time.After(30 * time.Second):
+				require.Fail(t, "the server was not reached")
+			}
 			assert.Equal(t, unreachable, kindOf(deliveries.FailureOf(err)), err)
 			assert.ErrorContains(t, err, "no answer in time")
 			require.NoError(t, d.Dispatch(t.Context(), message()), "the next message has a connection of its own")

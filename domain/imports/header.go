@@ -130,7 +130,9 @@ func ParseHeader(text string) (Header, error) {
 }
 
 // onOneLine returns the name of a column with spaces for line breaks.
-func onOneLine(name string) string { return strings.ReplaceAll(name, "\n", " ") }
+func onOneLine(name string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(name)
+}
 
 // shortened returns the beginning of the first line of a header, for an error.
 func shortened(text string) string {

@@ -62,6 +62,15 @@ URL, KEY = os.environ["TOCSIN_URL"], os.environ["TOCSIN_KEY"]
 SHOP = ("acme", "shop", "web")
 
 
+PROXIES = [name for proxy in ("http", "https", "all", "no") for name in (f"{proxy}_proxy", f"{proxy.upper()}_PROXY")]
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+
+
 def client_of(url: str) -> AuthenticatedClient:
     return connect(url, KEY, retries=3, first_pause=0.001, longest_pause=2)
 
@@ -148,9 +157,6 @@ def through_a_proxy(attempt: "Attempt", _: int, body: bytes) -> None:
 
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
 def test_proxy(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
     def pings(url: str = "http://tocsin.invalid:8000", **options: object) -> bool:
         client = connect(url, KEY, retries=0, **options)
         try:
@@ -168,6 +174,9 @@ def test_proxy(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
             monkeypatch.setenv("HTTP_PROXY", value)
             assert pings() and pings(URL, proxy="")
         assert not pings(proxy="")
+        monkeypatch.setenv("HTTP_PROXY", "socks5://tocsin.invalid:1080")
+        assert not pings() and pings(URL)
+        monkeypatch.setenv("HTTP_PROXY", url)
         for without in ("localhost,.invalid", "tocsin.invalid:8000", "*"):
             monkeypatch.setenv("NO_PROXY", without)
             assert not pings() and pings(proxy=url)

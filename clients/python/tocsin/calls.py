@@ -70,12 +70,13 @@ def connect(
 
 
 def _proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for a URL. httpx reads it only for transports of its own."""
+    """The HTTP proxy that the environment names for a URL. httpx reads it only for transports of its own."""
     parts, proxies = urlsplit(url), getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    return proxy if urlsplit(proxy).scheme in ("http", "https") else None  # SOCKS needs another package.
 
 
 def expect(kind: type[T], answer: object) -> T:
