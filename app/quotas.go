@@ -45,7 +45,7 @@ type allowance struct {
 	read     time.Time  // when limits and contexts were
 	contexts int64      // stored bytes
 	added    int64      // bytes that this instance has accepted since
-	before   int64      // bytes accepted in the period before, which may not be in contexts yet
+	before   int64      // bytes accepted in the period before, which contexts may lack
 	dryRuns  int        // under way
 	tests    int        // of channels, under way
 	time     pace.Share // of dry runs
@@ -179,6 +179,9 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 		q.forgetIdle()
 		a = &allowance{time: pace.NewShare(dryRunShare, dryRunBurst)}
 		q.organizations[org] = a
+	}
+	if now.Sub(a.read) >= 2*quotaPeriod { // All of it is stored.
+		a.added = 0
 	}
 	a.limits, a.read, a.contexts = q.limits.With(own), now, contexts
 	a.before, a.added = a.added, 0

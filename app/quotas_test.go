@@ -89,6 +89,30 @@ func TestConcurrentQuotaReads(t *testing.T) {
 	}))
 }
 
+// TestContextsCountOnce checks that what was accepted long before the last two reads is not added to
+// the stored bytes, which contain it.
+func TestContextsCountOnce(t *testing.T) {
+	t.Parallel()
+	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
+	q := app.NewQuotas(clock, quotas.NewDefaults(quotas.Limits{quotas.Contexts: 120}), 0)
+	acme := founded(t, store, "acme")
+	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+		allows := func(size int) bool {
+			refusal, err := q.Context(t.Context(), tx, acme, size, 0)
+			require.NoError(t, err)
+			return refusal == nil
+		}
+		require.True(t, allows(100))
+		q.RecordContext(acme, 100)
+		clock.Advance(10 * time.Second)
+		assert.False(t, allows(30), "it may not be stored yet")
+		q.RecordContext(acme, 10)
+		clock.Advance(time.Hour)
+		assert.True(t, allows(120))
+		return nil
+	}))
+}
+
 // founded creates an organization.
 func founded(t *testing.T, store ports.Store, slug string) (id orgs.ID) {
 	t.Helper()

@@ -60,7 +60,10 @@ func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceI
 		Messages  int
 	}
 	onPage := func(id string) string { return id + " > @after AND " + id + " <= @last" }
-	waits := onPage(unindexed("id")) // Few wait: their own indexes have them, without the contexts.
+	waits := onPage("id")
+	if r.dialect == onPostgres {
+		waits = onPage(unindexed("id")) // Few wait: their own indexes have them, without the contexts.
+	}
 	found, err := all(r.db(ctx).Raw(`
 		WITH open AS (SELECT occurrence_id, SUM(pending + sending + retrying) AS messages FROM occurrence_tallies
 				WHERE `+onPage("occurrence_id")+` GROUP BY occurrence_id HAVING SUM(pending + sending + retrying) > 0),
@@ -68,8 +71,8 @@ func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceI
 				UNION SELECT id FROM occurrences WHERE expanded_at IS NULL AND `+waits+`
 				UNION SELECT id FROM occurrences WHERE scheduled AND `+waits+`)
 		SELECT o.id, o.created_at, o.send_at, o.expanded_at IS NULL OR o.scheduled AS expanding, COALESCE(open.messages, 0) AS messages
-		FROM waiting JOIN occurrences o ON o.id = waiting.id LEFT JOIN open ON open.occurrence_id = o.id
-		WHERE o.cancelled_at IS NULL AND NOT `+exists("SELECT 1 FROM cancellations c WHERE c.occurrence_id = o.id")+`
+		FROM waiting CROSS JOIN occurrences o LEFT JOIN open ON open.occurrence_id = o.id
+		WHERE o.id = waiting.id AND o.cancelled_at IS NULL AND NOT `+exists("SELECT 1 FROM cancellations c WHERE c.occurrence_id = o.id")+`
 		ORDER BY o.id`, map[string]any{"after": after, "last": *last}), func(row backlogRow) installation.Backlog {
 		b := installation.Backlog{ID: row.ID, Since: row.CreatedAt.UTC(), Expanding: row.Expanding, Messages: row.Messages}
 		if row.SendAt != nil {

@@ -84,9 +84,10 @@ func (r grantedRoleRow) grantedRole() operators.GrantedRole {
 func (r operatorRepo) GrantedRoles(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.GrantedRole, error) {
 	return all(r.db(ctx).Raw(`SELECT m.id, m.username, m.role, m.locked, c.accepted_at, c.seen_at,
 			COALESCE(a.password_hash, '') <> '' AS password,
-			EXISTS (SELECT 1 FROM totp_factors f WHERE f.account_id = c.account_id) AS codes,
-			EXISTS (SELECT 1 FROM passkeys f WHERE f.account_id = c.account_id) AS passkey,
-			EXISTS (SELECT 1 FROM identities f WHERE f.account_id = c.account_id) AS sign_on
+			`+exists("SELECT 1 FROM totp_factors f WHERE f.account_id = c.account_id")+` AS codes,
+			`+exists("SELECT 1 FROM passkeys f WHERE f.account_id = c.account_id")+` AS passkey,
+			`+exists("SELECT 1 FROM identities f WHERE f.account_id = c.account_id")+` AS sign_on
 		FROM members m LEFT JOIN acceptances c ON c.member_id = m.id LEFT JOIN accounts a ON a.id = c.account_id
-		WHERE m.organization_id = ? AND m.role <> 'member' AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), grantedRoleRow.grantedRole)
+		WHERE m.id `+r.dialect.amongThose("SELECT r.id FROM members r WHERE r.organization_id = ? AND r.role > '' AND r.role <> 'member'")+`
+			AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), grantedRoleRow.grantedRole)
 }

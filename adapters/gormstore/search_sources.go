@@ -82,7 +82,7 @@ func (s search) sets() []source {
 		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "(" + membersByEmail + ") m WHERE TRUE", args: []any{s.org, fold, s.org, fold}})
 	}
 	if s.q.Locked {
-		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.locked", args: []any{s.org}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.locked AND m.id > 0", args: []any{s.org}})
 	}
 	if s.q.Role != "" && s.q.Role != users.RoleMember {
 		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.role = ? AND m.role <> 'member'", args: []any{s.org, s.q.Role}})

@@ -67,6 +67,13 @@ func TestConditions(t *testing.T) {
 		w.with("If-None-Match", "W/"+first).patch(path, object{"last_name": "Y"}).is(http.StatusOK)
 		w.with("If-Match", "*").patch(path, object{"last_name": "Z"}).is(http.StatusOK)
 		w.with("If-Match", w.get(path).header.Get("ETag")).delete(path, nil).is(http.StatusOK)
+
+		// DELETE takes usernames alone, so an e-mail address of several users is that of none.
+		for _, name := range []string{"dora", "emil"} {
+			w.register(name, object{"email": "team@example.org"})
+		}
+		w.with("If-Match", "*").patch(userPath("team@example.org"), object{"first_name": "Eve"}).is(http.StatusConflict)
+		w.with("If-Match", "*").delete(userPath("team@example.org"), nil).is(http.StatusPreconditionFailed)
 	}))
 
 	t.Run("ManagedObjectsSupportThem", both(func(w *world) {
