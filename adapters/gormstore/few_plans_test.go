@@ -36,3 +36,27 @@ func TestPlansForFewOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestPageBesideInactiveSubscriptions is about an expansion by a list and by subscriptions. A page
+// that the list fills does not read the inactive subscriptions behind it.
+func TestPageBesideInactiveSubscriptions(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite::memory:")
+	p := newPost(t, s)
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		_, _, err := tx.Subscriptions().Subscribe(t.Context(), p.notice, p.assigned.ID, true)
+		return err
+	}))
+	p.trigger(t, nil, nil)
+	heard, hear := statements()
+	s.Overhear(hear)
+	_, err := p.Queue().Expand(t.Context(), 1)
+	require.NoError(t, err)
+	var bounds string
+	for statement := range heard {
+		if strings.Contains(statement, "AS recipients") {
+			bounds = strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement), "\n")
+		}
+	}
+	assert.Regexp(t, `SEARCH subscriptions USING .*\(notification_id=\? AND assignment_id>\? AND assignment_id<\?\)`, bounds)
+}

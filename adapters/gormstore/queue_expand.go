@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,10 +228,16 @@ func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (las
 		Recipients int
 	}
 	p := e.stepParams(s)
-	p["limit"] = limit
+	p["limit"], p["others"] = limit, limit-1
 	const page = " ORDER BY assignment_id LIMIT @limit "
+	following := "assignment_id > @after "
+	if s.ListID != nil && !s.None.NoSubscriptions {
+		// A page that the list fills does not read inactive subscriptions behind it.
+		following += `AND assignment_id <= COALESCE((SELECT assignment_id FROM list_entries WHERE list_id = @list AND assignment_id > @after
+			ORDER BY assignment_id LIMIT 1 OFFSET @others ), ` + strconv.FormatInt(math.MaxInt64, 10) + `) `
+	}
 	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
-		SELECT assignment_id FROM (`+s.source("assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
+		SELECT assignment_id FROM (`+s.source(following, page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
 	return found.Last, found.Recipients, err
 }
 
