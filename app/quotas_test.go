@@ -89,8 +89,8 @@ func TestConcurrentQuotaReads(t *testing.T) {
 	}))
 }
 
-// TestContextsCountOnce checks that what was accepted long before the last two reads is not added to
-// the stored bytes, which contain it.
+// TestContextsCountOnce checks that what was accepted long before the last read is not added to the
+// stored bytes, which contain it.
 func TestContextsCountOnce(t *testing.T) {
 	t.Parallel()
 	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
