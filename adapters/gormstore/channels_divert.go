@@ -103,8 +103,8 @@ func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (mov
 	if err != nil {
 		return 0, err
 	}
-	most := limit
-	if len(channels.Ranges(d.members, d.from, t.now())) == 0 {
+	most, noneWorks := limit, len(channels.Ranges(d.members, d.from, t.now())) == 0
+	if noneWorks {
 		most = min(limit, maxReturns)
 	}
 	for _, p := range events.Priorities() {
@@ -123,9 +123,8 @@ func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (mov
 				return moved, err
 			}
 		}
-		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
-			n, err := t.move(ctx, d, nil, `SELECT `+divertedColumns+` FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`AND `+mayMove+`
-				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": d.from, "priority": p, "named": among(t.dialect, d.named()), "limit": min(most, limit-moved),
+		for _, tried := range []triedDeliveries{{"state <> @sending AND NOT unsure", "next_at <= @now "}, {"(state = @sending OR unsure)", "next_at < @doubt "}} {
+			n, err := t.move(ctx, d, nil, tried.query(noneWorks), map[string]any{"from": d.from, "priority": p, "named": among(t.dialect, d.named()), "limit": min(most, limit-moved),
 				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.MaybeAcceptedFor)})
 			if moved += n; err != nil || moved >= limit {
 				return moved, err
@@ -133,6 +132,22 @@ func (t tx) divert(ctx context.Context, now *turns, d diversion, limit int) (mov
 		}
 	}
 	return moved, nil
+}
+
+// triedDeliveries are deliveries that have been claimed before, as conditions: those of a kind that
+// are due. The index has only the second one.
+type triedDeliveries struct{ kind, due string }
+
+// query selects the first ones that may move. If no other member works, nearly all stay: it selects
+// them from the first ones that are due, of any kind.
+func (c triedDeliveries) query(noneWorks bool) string {
+	due := `channel_id = @from AND priority = @priority AND ` + claimedBefore("deliveries") + ` AND ` + c.due
+	const first = ` ORDER BY channel_id, priority, next_at, id LIMIT @limit `
+	if noneWorks {
+		return `SELECT ` + divertedColumns + ` FROM (SELECT id, channel_id, named_channel_id, moved_from, why, state, unsure
+			FROM deliveries WHERE ` + due + first + `) AS deliveries WHERE ` + c.kind + ` AND ` + mayMove
+	}
+	return `SELECT ` + divertedColumns + ` FROM deliveries WHERE ` + due + ` AND ` + c.kind + ` AND ` + mayMove + first
 }
 
 // turnOffset returns how much higher the next turn is on one channel than on another.
