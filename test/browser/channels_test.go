@@ -15,7 +15,7 @@ func TestCreateTestAndDeleteChannel(t *testing.T) {
 		p.fill("From", "notify@example.org")
 		p.fill("Test address", "ada@example.org")
 		p.clickThrough(button, "Create and test")
-		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "Health OK", "Last 24 hours: 0 sent, 0 failed")
+		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "Health active", "Last 24 hours: 0 sent, 0 failed")
 
 		p.tick("Preferred")
 		p.expectComplaint("400")

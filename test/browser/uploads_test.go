@@ -115,7 +115,7 @@ func TestCancelRunningImport(t *testing.T) {
 		p.menu("People", "Imports")
 		p.upload(w.file("mixed.csv", mixedFile))
 		p.clickThrough(button, "Upload and check")
-		p.sees("It waits for another import to finish.", "katherine.johnson@example.com", "not known yet") // One import of an organization runs at a time.
+		p.sees("It waits for a worker.", "katherine.johnson@example.com", "not known yet") // One import of an organization runs at a time.
 
 		p.menu("People", "Imports")
 		p.clickThrough(link, "everybody.csv")
