@@ -12,7 +12,8 @@ import (
 
 // TestRate has three instances send through a channel that allows 100 messages a second. Then one
 // of them is killed, and another one starts. The test counts the messages that the mail server
-// accepts in a second, so it does not run beside other tests.
+// accepts in a second, so it does not run beside other tests. Messages that a stall of the machine
+// held up arrive together with those after it: as many more are no fault.
 func TestRate(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const rate = 100
@@ -20,21 +21,47 @@ func TestRate(t *testing.T) {
 		s := project{project: "rate", people: people, concurrency: 16, rate: rate, sink: newMailServer(t, 20*time.Millisecond)}
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()
+		stall := longestStall()
 		o := first.trigger(s)
 		s.sink.await(people / 2)
 		second.kill()
 		s.sink.await(people * 3 / 4)
 		fourth := w.serve()
 		assert.Equal(t, all(map[string]int{"sent": people}), first.done(o))
-		repeats, most := s.repeats(t), s.sink.busiest()
+		repeats, most, late := s.repeats(t), s.sink.busiest(), stall()
 		assert.LessOrEqual(t, repeats, repeatsPerKill)
-		assert.LessOrEqual(t, most, rate*105/100, "no second sees more than 5 % above the limit")
+		assert.LessOrEqual(t, most, rate*105/100+int(rate*late.Seconds()), "no second sees more than 5 % above the limit; the machine stalled for %s", late)
 		for _, i := range []*instance{first, third, fourth} {
 			i.stop()
 		}
-		t.Logf("%d recipients: at most %d in a second, %d repeats", people, most, repeats)
+		t.Logf("%d recipients: at most %d in a second, %d repeats; the machine stalled for %s", people, most, repeats, late)
 	})
 }
+
+// longestStall measures how late the machine wakes a goroutine, until the function that it returns
+// is called: this ends it and returns the longest delay.
+func longestStall() (end func() time.Duration) {
+	ended, longest := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for {
+			began := time.Now()
+			select {
+			case <-ended:
+				longest <- most
+				return
+			case <-time.After(stallStep):
+				most = max(most, time.Since(began)-stallStep)
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(ended)
+		return <-longest
+	}
+}
+
+const stallStep = 5 * time.Millisecond
 
 // TestConcurrency has three instances share the number of concurrent messages. One of them is
 // killed, and a fourth one starts.
