@@ -79,9 +79,9 @@ func (a *Administration) RemoveAdministrator(ctx context.Context, by audit.Actor
 			if err != nil {
 				return err
 			}
-			entry := audit.Entry{Actor: by, At: a.clock.Now(), Action: audit.AdministratorSet, Object: "accounts/" + h.User.Username,
-				Before: audit.State{"administrator": true}, After: audit.State{"administrator": false, "sessions_ended": ended}}
-			if err := tx.Audit().Record(ctx, entry); err != nil {
+			err = record(ctx, tx, by, 0, audit.AdministratorSet, "accounts/"+h.User.Username,
+				audit.State{"administrator": true}, audit.State{"administrator": false, "sessions_ended": ended})
+			if err != nil {
 				return err
 			}
 		}

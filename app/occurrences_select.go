@@ -38,24 +38,32 @@ func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selectio
 		if found.Choices, err = tx.Events().Names(ctx, app, maxChoices); err != nil {
 			return found, err
 		}
-		if found.Events, err = tx.Events().NamesOf(ctx, app, []events.ID{q.Event}); err != nil {
+		if err := found.find(ctx, tx, app, q, person); err != nil {
 			return found, err
 		}
-		q := q
-		if person != "" {
-			if err := found.findMembers(ctx, tx, app, person); err != nil || found.Person == nil {
-				return found, err
-			}
-			q.Member = found.Person.ID
+		ids := []events.ID{q.Event}
+		for _, r := range found.Reports {
+			ids = append(ids, r.Occurrence.Event)
 		}
-		if !q.Until.IsZero() && q.Before == 0 && q.After == 0 {
-			if q.Before, err = firstAfter(ctx, tx, app, q.Until); err != nil {
-				return found, err
-			}
-		}
-		err = found.read(ctx, tx, app, q)
+		found.Events, err = tx.Events().NamesOf(ctx, app, ids)
 		return found, err
 	})
+}
+
+// find finds the person and the occurrences; none if a person was asked for and none matches alone.
+func (p *OccurrencePage) find(ctx context.Context, tx ports.Tx, a applications.Application, q deliveries.Selection, person string) (err error) {
+	if person != "" {
+		if err := p.findMembers(ctx, tx, a, person); err != nil || p.Person == nil {
+			return err
+		}
+		q.Member = p.Person.ID
+	}
+	if !q.Until.IsZero() && q.Before == 0 && q.After == 0 {
+		if q.Before, err = firstAfter(ctx, tx, a, q.Until); err != nil {
+			return err
+		}
+	}
+	return p.read(ctx, tx, a, q)
 }
 
 // findMembers finds the members that match a text.
@@ -83,15 +91,7 @@ func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.A
 		return err
 	}
 	p.More, p.Last = selected.More, selected.Last
-	if p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences); err != nil {
-		return err
-	}
-	var ids []events.ID
-	for _, r := range p.Reports {
-		ids = append(ids, r.Occurrence.Event)
-	}
-	named, err := tx.Events().NamesOf(ctx, a, ids)
-	p.Events = append(p.Events, named...)
+	p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences)
 	return err
 }
 

@@ -64,6 +64,13 @@ func (c call) switched(path string, query ...string) error {
 	return c.redirect(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
+// withoutNotice removes from a query what says which notice the page shows.
+func withoutNotice(query url.Values) {
+	for _, name := range []string{"done", "count", "without"} {
+		query.Del(name)
+	}
+}
+
 // reload makes the script show the page at path again: with its filters, and without the notice
 // about what led to it, which is not so any more.
 func (c call) reload(path string) {
@@ -71,8 +78,7 @@ func (c call) reload(path string) {
 	if shown, err := url.Parse(c.Request().Header.Get("Hx-Current-Url")); err == nil {
 		query = shown.Query()
 	}
-	query.Del("done")
-	query.Del("count")
+	withoutNotice(query)
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}

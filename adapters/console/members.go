@@ -58,9 +58,7 @@ const maxTrail = 20
 
 func (c call) showMembers() error {
 	filter := c.query()
-	for _, done := range []string{"done", "count", "without"} {
-		filter.Del(done)
-	}
+	withoutNotice(filter)
 	var place membersCursor
 	c.console.cursors.open(c.membersPath(), filter.Get("after"), &place)
 	q := memberQuery(filter)

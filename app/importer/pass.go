@@ -154,8 +154,8 @@ func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pen
 	return begun
 }
 
-// writeParts writes a chunk, in halves where it means members who are too large. It
-// returns the outcomes of what it has written.
+// writeParts writes a chunk, in halves where it means members who are too large. It returns the
+// outcomes of what it has written.
 func (p filePass) writeParts(ctx context.Context, c chunk) (done []outcome, err error) {
 	for parts := []chunk{c}; len(parts) > 0; {
 		o, err := p.write(context.WithoutCancel(ctx), parts[0])

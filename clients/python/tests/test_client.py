@@ -155,18 +155,22 @@ def through_a_proxy(attempt: "Attempt", _: int, body: bytes) -> None:
     attempt.answer(answer.status_code, answer.content, Content_Type="application/json")
 
 
+def reaches(client: AuthenticatedClient, way: str) -> bool:
+    """Whether a ping gets through."""
+    try:
+        if way == "sync":
+            ping.sync(client=client)
+        else:
+            asyncio.run(ping.asyncio(client=client))
+    except httpx.ConnectError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
 def test_proxy(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     def pings(url: str = "http://tocsin.invalid:8000", **options: object) -> bool:
-        client = connect(url, KEY, retries=0, **options)
-        try:
-            if way == "sync":
-                ping.sync(client=client)
-            else:
-                asyncio.run(ping.asyncio(client=client))
-        except httpx.ConnectError:
-            return False
-        return True
+        return reaches(connect(url, KEY, retries=0, **options), way)
 
     with unreliable(through_a_proxy) as (url, _):
         assert pings(proxy=url)
@@ -201,15 +205,7 @@ def test_authorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) 
     with unreliable(lambda attempt, _, body: attempt.answer(200, attempt.passed_on(body).content), context) as (url, _):
 
         def pings(**options: object) -> bool:
-            client = connect(url, KEY, retries=0, proxy="", **options)
-            try:
-                if way == "sync":
-                    ping.sync(client=client)
-                else:
-                    asyncio.run(ping.asyncio(client=client))
-            except httpx.ConnectError:
-                return False
-            return True
+            return reaches(connect(url, KEY, retries=0, proxy="", **options), way)
 
         assert not pings()
         assert pings(verify=str(certificate)) and pings(verify=False)
