@@ -54,6 +54,7 @@ func TestWriterOwesNothingForIdleTime(t *testing.T) {
 		for range 20 {
 			require.NoError(t, s.Update(ports.ForOrganization(t.Context(), "one"), noting(&alone, "one", time.Second)))
 		}
+		synctest.Wait() // The writer has asked for the next unit, and found none.
 		q := &queue{Store: s, t: t, hold: make(chan struct{})}
 		q.update(t.Context(), nil, func(ports.Tx) error { <-q.hold; return nil })
 		q.add(&order, "other", 4, time.Second)
