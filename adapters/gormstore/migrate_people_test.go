@@ -74,3 +74,20 @@ func TestMigrateMemberUsernames(t *testing.T) {
 		}
 	})
 }
+
+// TestMigrateWordsOfNumbers is about members whose words lack the numbers that they have in groups.
+func TestMigrateWordsOfNumbers(t *testing.T) {
+	t.Parallel()
+	onEmptyDisk(t, func(t *testing.T, url string) {
+		s, p, _ := migrating(t, url)
+		_, err := p.UpTo(t.Context(), 75)
+		require.NoError(t, err)
+		exec(t, s, `INSERT INTO organizations (id, slug, name, revision, created_at) VALUES (12, 'acme', 'Acme', 0, CURRENT_TIMESTAMP), (13, 'globex', 'Globex', 0, CURRENT_TIMESTAMP);
+			DELETE FROM member_words_builds; INSERT INTO member_words_builds (organization_id, position) VALUES (13, 7);`)
+		require.NoError(t, s.Migrate(t.Context()))
+		var built, unfinished int
+		row := s.Handle().QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(CASE WHEN position > 0 THEN 1 END) FROM member_words_builds WHERE organization_id IN (12, 13)`)
+		require.NoError(t, row.Scan(&built, &unfinished))
+		assert.Equal(t, []int{2, 0}, []int{built, unfinished}, "both are indexed from the beginning")
+	})
+}

@@ -39,10 +39,13 @@ func ParseText(field, s string) (string, error) {
 }
 
 // Terms returns the words of a search text, each once, folded like Words. A member matches when
-// each term begins one of the member's words. A phone number in groups of digits is one term. A
-// text without letters and digits has none.
+// each term begins one of the member's words. A number in groups of digits is one term. A text
+// without letters and digits has none.
 func Terms(text string) []string {
-	if number, is := phoneDigits(text); is {
+	if number, rest := numberDigits(text); number != "" && rest == "" {
+		if len(number) >= internationalNumber {
+			number = strings.TrimPrefix(number, internationalPrefix)
+		}
 		return []string{number}
 	}
 	var all []string
@@ -67,30 +70,38 @@ func MatchesText(name, text string) bool {
 	return len(terms) > 0
 }
 
-// phoneDigits parses a phone number that is written in groups, with or without its country code.
-func phoneDigits(text string) (string, bool) {
+// Lengths of numbers, in digits.
+const (
+	minNumber           = 5
+	maxNumber           = 20
+	internationalNumber = 9 // From here on, 00 is the prefix of a country code.
+	internationalPrefix = "00"
+)
+
+// numberDigits returns the digits of the number with which a text begins, and what follows it. The
+// number may be written in groups: a phone number with or without its country code, or an id that
+// begins with 0. In +49 (0)30 123456, the zero in parentheses belongs to the number without the
+// country code. It returns no digits if there are fewer than minNumber or more than maxNumber.
+func numberDigits(text string) (digits, rest string) {
 	text = strings.TrimSpace(text)
 	if text == "" || !strings.ContainsRune("+0(", rune(text[0])) {
-		return "", false
+		return "", text
 	}
-	var digits strings.Builder
-	for _, r := range text {
-		switch {
-		case '0' <= r && r <= '9':
-			digits.WriteRune(r)
-		case !strings.ContainsRune("+ ()/.-", r):
-			return "", false
+	number := text[:len(text)-len(strings.TrimLeft(text, "0123456789+ ()/.-"))]
+	written := number
+	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, internationalPrefix) {
+		written = strings.Replace(written, "(0)", "", 1)
+	}
+	digits = strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
 		}
+		return -1
+	}, written)
+	if len(digits) < minNumber || len(digits) > maxNumber {
+		digits = ""
 	}
-	const fewest, international, longest = 5, 9, 20
-	number := digits.String()
-	if len(number) < fewest || len(number) > longest {
-		return "", false
-	}
-	if len(number) >= international {
-		number = strings.TrimPrefix(number, "00")
-	}
-	return number, true
+	return digits, text[len(number):]
 }
 
 // Words are what a member is found by: every part of the names, of the username, of the e-mail and
@@ -140,7 +151,9 @@ func (c *wordSet) word(w string) {
 
 // add adds the words of a text. The last part of a domain is left out: it identifies no member.
 func (c *wordSet) add(text string) {
+	c.addNumber(text)
 	for part := range strings.FieldsSeq(fold(prefix(text, MaxText))) {
+		c.addNumber(part)
 		domain := strings.LastIndexByte(part, '@')
 		before := rune(0)
 		for i, r := range part {
@@ -150,6 +163,14 @@ func (c *wordSet) add(text string) {
 			}
 			before = r
 		}
+	}
+}
+
+// addNumber adds the number with which a text begins, as Terms reads it.
+func (c *wordSet) addNumber(text string) {
+	if number, _ := numberDigits(text); number != "" {
+		c.word(number)
+		c.word(strings.TrimPrefix(number, internationalPrefix))
 	}
 }
 

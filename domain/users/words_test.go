@@ -45,6 +45,22 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestTermsOfDigits is about phone numbers, and ids that look like phone numbers.
+func TestTermsOfDigits(t *testing.T) {
+	t.Parallel()
+	member := users.Member{CustomFields: metadata.Map{"external_id": []any{"0000123456", "0012345678", "00-17-0042", "00017", "0815-4711b", "customer 09-99-99"}}}
+	addresses := []string{"+4930123456", "+12125550123", "+39066982"}
+	for _, text := range []string{
+		"0000123456", "00001", "0012345678", "00123", "00-17", "00-17-0042", "00017", "0815-4711", "0815 4711", "08154711", "0815-4711b", "09-99-9", "customer 09-99", "+49 (0)30 123456", "+49(0)30/123456", "0049 (0)30 123456",
+		"004930123456", "00493012345", "0012125550123", "001 212 555", "00390 66982", "+39 06 6982",
+	} {
+		assert.True(t, finds(member, addresses, []string{"external_id"}, text), "%s: %q", text, users.Terms(text))
+	}
+	for _, text := range []string{"0000999", "+49 (0)31", "0049 (0)31", "0012345679", "0815-4711c"} {
+		assert.False(t, finds(member, addresses, []string{"external_id"}, text), text)
+	}
+}
+
 func TestWordsAreFolded(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
@@ -95,6 +111,19 @@ func TestParseText(t *testing.T) {
 		_, err := users.ParseText("q", wrong)
 		assert.Equal(t, fault.Invalid, fault.KindOf(err), wrong)
 	}
+}
+
+// TestTermsOfNumbers is about searches while the user is typing a number.
+func TestTermsOfNumbers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[+0]{0,3}[0-9./-]{1,16}[x1]?`).Draw(t, "name")
+		typed := name[:rapid.IntRange(1, len(name)).Draw(t, "typed")]
+		if len(users.Terms(typed)) == 0 {
+			return
+		}
+		require.True(t, finds(named(name), nil, nil, typed), "%q by %q: %q, %q", name, typed, users.Terms(typed), users.Words(named(name), nil, nil))
+	})
 }
 
 // TestTermsPrefixes is about searches while the user is typing.
