@@ -197,7 +197,7 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 	if err != nil {
 		return err
 	}
-	if held.Passkeys == 0 && account.Hash == "" && !account.Linked {
+	if held.Passkeys == 0 && account.Hash == "" && !account.Linked() {
 		return factors.ErrOnlyKey
 	}
 	if !held.Any() {

@@ -104,7 +104,7 @@ func TestRefusalFault(t *testing.T) {
 	require.NoError(t, err)
 	lost := errors.New("the connection was lost")
 	o := app.NewOperators(&faultyStore{Store: h.store, endAll: lost}, h.clock, operators.Policy{})
-	h.signOn = app.NewSingleSignOn(o, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: mapping})
+	h.signOn = app.NewSingleSignOn(o, h.says, app.SignOnSettings{Mapping: mapping})
 	_, err = h.comes("1", "eve")
 	require.ErrorIs(t, err, lost)
 	assert.NotErrorIs(t, err, signon.ErrNoRole)

@@ -17,7 +17,6 @@ import (
 
 // SignOnSettings are the installation's settings for single sign-on.
 type SignOnSettings struct {
-	Issuer  string // the provider's own name for itself
 	Mapping signon.Mapping
 	Label   string // of the button
 }

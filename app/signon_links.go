@@ -49,7 +49,7 @@ func (s *SingleSignOn) LinksOf(ctx context.Context, username string) ([]LinkedAc
 // operators.ErrNotFound, signon.ErrLinked, signon.ErrReserved.
 func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string, to signon.Subject) error {
 	if to.Issuer == "" {
-		to.Issuer = s.settings.Issuer
+		to.Issuer = s.operators.policy.Issuer
 	}
 	switch {
 	case to.Issuer == "":

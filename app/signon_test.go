@@ -54,8 +54,9 @@ var mapping = signon.Mapping{{Group: "staff", Organization: "acme", Role: users.
 func newSignOnFixture(t *testing.T, m signon.Mapping, p operators.Policy) *signOnFixture {
 	t.Helper()
 	h := &signOnFixture{signInFixture: newSignInFixture(t), says: &says{}}
+	p.Issuer = "https://id.example"
 	h.operators = app.NewOperators(h.store, h.clock, p)
-	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: m})
+	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Mapping: m})
 	h.admin = app.NewAdministration(h.store, h.clock)
 	for _, slug := range []string{"acme", "globex"} {
 		_, err := app.NewOrgs(h.store, nil).Create(t.Context(), h.by, slug, slug)
@@ -334,8 +335,8 @@ func TestEmergencyAccountKeepsItsRight(t *testing.T) {
 	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", signon.Subject{ID: "1"}))
 	a, err := h.comes("1", "ada", "it")
 	require.NoError(t, err)
-	h.operators = app.NewOperators(h.store, h.clock, operators.Policy{BreakGlass: "ada"})
-	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: mapping})
+	h.operators = app.NewOperators(h.store, h.clock, operators.Policy{Issuer: "https://id.example", BreakGlass: "ada"})
+	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Mapping: mapping})
 	require.ErrorIs(t, h.comesAgain(a.Session, "staff"), signon.ErrReserved)
 	assert.True(t, h.principal(a.Session).Administrator)
 }
@@ -360,7 +361,7 @@ func TestBackChannelLogout(t *testing.T) {
 func TestSignOnAuthenticationTime(t *testing.T) {
 	h := newSignOnFixture(t, nil, operators.Policy{})
 	for ago, recent := range map[time.Duration]bool{0: true, operators.Recent - time.Second: true, operators.Recent: false, -time.Hour: true} {
-		h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "i", ID: "1"}, Username: "grace", Authenticated: h.clock.Now().Add(-ago)}
+		h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: "1"}, Username: "grace", Authenticated: h.clock.Now().Add(-ago)}
 		assert.Equal(t, recent, h.says.AuthenticatedAt(h.clock.Now()).Add(operators.Recent).After(h.clock.Now()), ago)
 		assert.False(t, h.says.AuthenticatedAt(h.clock.Now()).After(h.clock.Now()), ago)
 	}
@@ -417,4 +418,17 @@ func TestPasskeyOfSingleSignOnAccount(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, a.Step, "a second factor is the provider's to ask for")
 	assert.True(t, h.isIn(a.Session))
+}
+
+// TestSessionsOfFormerProvider checks that sessions of single sign-on do not outlive its provider in
+// the settings.
+func TestSessionsOfFormerProvider(t *testing.T) {
+	h := newSignOnFixture(t, mapping, operators.Policy{})
+	a, err := h.comes("1", "grace", "boss")
+	require.NoError(t, err)
+	require.True(t, h.isIn(a.Session))
+	for issuer, isIn := range map[string]bool{"": false, "https://other.example": false, "https://id.example": true} {
+		h.operators = app.NewOperators(h.store, h.clock, operators.Policy{Issuer: issuer})
+		assert.Equal(t, isIn, h.isIn(a.Session), "issuer %q", issuer)
+	}
 }

@@ -259,7 +259,7 @@ func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 }
 
 func newPolicy(c configs.Config) operators.Policy {
-	return operators.Policy{SingleSignOnOnly: c.SSO.Required, BreakGlass: c.SSO.BreakGlass}
+	return operators.Policy{Issuer: c.SSO.Issuer, SingleSignOnOnly: c.SSO.Required, BreakGlass: c.SSO.BreakGlass}
 }
 
 // newSingleSignOn does not contact the provider: the service starts without it.
@@ -273,7 +273,7 @@ func newSingleSignOn(c configs.Config, o *app.Operators, clock ports.Clock) *app
 	}
 	provider := oidc.New(oidc.Settings{Issuer: c.SSO.Issuer, ClientID: c.SSO.ClientID, ClientSecret: c.SSO.ClientSecret.Reveal(), Scopes: c.SSO.Scopes,
 		UsernameClaim: c.SSO.UsernameClaim, GroupsClaim: c.SSO.GroupsClaim}, clock)
-	return app.NewSingleSignOn(o, provider, app.SignOnSettings{Issuer: c.SSO.Issuer, Mapping: mapping, Label: c.SSO.Label})
+	return app.NewSingleSignOn(o, provider, app.SignOnSettings{Mapping: mapping, Label: c.SSO.Label})
 }
 
 func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {

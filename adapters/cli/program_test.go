@@ -23,7 +23,6 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/mailbox"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
@@ -103,7 +102,7 @@ func newFixture(t *testing.T) *fixture {
 
 // parts returns the parts of the fixture's installation on a store.
 func (d *fixture) parts(s ports.Store) harness.Parts {
-	return harness.Parts{Store: s, Clock: frozen{}, Policy: operators.Policy{BreakGlass: "root"}, SignOn: app.SignOnSettings{Issuer: "https://id.example"},
+	return harness.Parts{Store: s, Clock: frozen{}, Policy: operators.Policy{Issuer: "https://id.example", BreakGlass: "root"},
 		Drivers: delivery.Drivers{d.provider, mailbox.New(s)}, SendTimeout: d.sendTimeout}
 }
 

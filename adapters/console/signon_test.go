@@ -46,7 +46,7 @@ func (strangers) EndSessionURL(context.Context, string) (string, error) {
 func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...signon.Rule) {
 	f.Helper()
 	f.parts.Policy, f.parts.Provider = policy, p
-	f.parts.SignOn = app.SignOnSettings{Issuer: "https://id.example", Label: "Sign in with Acme ID", Mapping: rules}
+	f.parts.SignOn = app.SignOnSettings{Label: "Sign in with Acme ID", Mapping: rules}
 	f.assemble()
 	f.serve()
 }
@@ -55,6 +55,7 @@ func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...s
 func (f *fixture) provided(policy operators.Policy, rules ...signon.Rule) *idp.Provider {
 	f.Helper()
 	p := idp.New(f, f.clock.Now)
+	policy.Issuer = p.URL
 	f.signsOn(oidc.New(oidc.Settings{Issuer: p.URL, ClientID: idp.ClientID, ClientSecret: idp.ClientSecret, Scopes: []string{"openid"},
 		UsernameClaim: "preferred_username", GroupsClaim: "groups"}, f.clock), policy, rules...)
 	return p

@@ -35,7 +35,7 @@ func newAccountRow(a operators.Account) accountRow {
 type accountPlaceRow struct {
 	Account   accountRow `gorm:"embedded"`
 	Username  string
-	Linked    bool
+	Issuer    string
 	PlaceID   *orgs.ID
 	PlaceSlug string
 	PlaceName string
@@ -47,7 +47,7 @@ type accountPlaceRow struct {
 
 func (r accountPlaceRow) account() operators.Account {
 	return operators.Account{ID: r.Account.ID, User: users.User{ID: r.Account.UserID, Username: r.Username}, Hash: r.Account.PasswordHash,
-		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Linked: r.Linked,
+		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Issuer: r.Issuer,
 		Language: r.Account.Language}
 }
 
@@ -75,7 +75,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 func (r operatorRepo) accountsWhere(ctx context.Context, condition string, arg any) (all []operators.AccountAccess, err error) {
 	rows, err := rowsOf[accountPlaceRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
-			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
+			COALESCE((SELECT i.issuer FROM identities i WHERE i.account_id = a.id), '') AS issuer,
 			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
 			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked, c.seen_at
 		FROM users u JOIN accounts a ON a.user_id = u.id LEFT JOIN acceptances c ON c.account_id = a.id

@@ -65,7 +65,7 @@ func (i Invited) Valid(now time.Time) bool {
 // account that the provider of single sign-on opens.
 func (i Invited) Account(of []AccountAccess) Account {
 	org := i.Access.Organization.ID
-	of = slices.DeleteFunc(slices.Clone(of), func(h AccountAccess) bool { return h.SingleSignOnOnly() || (h.Linked && !i.Installation) })
+	of = slices.DeleteFunc(slices.Clone(of), func(h AccountAccess) bool { return h.SingleSignOnOnly() || (h.Linked() && !i.Installation) })
 	best := slices.IndexFunc(of, func(h AccountAccess) bool {
 		this, other := h.opens(org)
 		return this && (i.Installation || !other && !h.Administrator)

@@ -72,7 +72,7 @@ func TestNeedsNewPassword(t *testing.T) {
 		"AcmesOwn":        {operators.Account{Hash: "h", Organization: acme}, false},
 		"AnotherOnes":     {operators.Account{Hash: "h", Organization: globex}, true},
 		"AnotherOnesKey":  {operators.Account{Organization: globex}, true},
-		"SingleSignOn":    {operators.Account{Organization: globex, Linked: true}, false},
+		"SingleSignOn":    {operators.Account{Organization: globex, Issuer: "https://id.example"}, false},
 	} {
 		for _, installation := range []bool{true, false} {
 			i.Installation = installation

@@ -47,14 +47,17 @@ type Account struct {
 	// know it; 0: none's. A password that the holder changes to another one leaves it as it is.
 	Organization orgs.ID
 	Changed      time.Time // when the password was set
-	Linked       bool      // an identity of the single sign-on provider opens it; Save does not change this
+	Issuer       string    // of the single sign-on identity that opens it; empty: none does. Save does not change this
 	Language     string    // of the pages that its holder sees, a BCP 47 tag; empty: the browser decides
 }
+
+// Linked reports whether an identity of single sign-on opens the account.
+func (a Account) Linked() bool { return a.Issuer != "" }
 
 // SingleSignOnOnly reports whether the account has no password because its holder signs in with
 // single sign-on. Such an account never gets one: a password would still open it after the provider
 // has closed it.
-func (a Account) SingleSignOnOnly() bool { return a.Linked && a.Hash == "" }
+func (a Account) SingleSignOnOnly() bool { return a.Linked() && a.Hash == "" }
 
 // WithPassword returns the account with another password.
 func (a Account) WithPassword(h Hash, now time.Time) Account {

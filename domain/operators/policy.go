@@ -4,6 +4,7 @@ import "github.com/tocsin/tocsin/domain/names"
 
 // Policy is how the installation lets users sign in. The zero value allows every way.
 type Policy struct {
+	Issuer           string // of the single sign-on provider; empty: there is no single sign-on
 	SingleSignOnOnly bool
 	BreakGlass       string // the username of the administrator of the installation who may always sign in with a password
 }
@@ -20,11 +21,12 @@ func (p Policy) AllowsPasswordOf(username string) bool {
 }
 
 // Allows reports whether a user who has signed in with this method may have a session of an
-// account. An account without a password takes single sign-on alone, so that nothing set up here
+// account. Single sign-on opens an account as long as the provider of its identity is that of the
+// settings. An account without a password takes single sign-on alone, so that nothing set up here
 // opens it after the provider has closed it.
 func (p Policy) Allows(a Account, m Method) bool {
 	if m == BySingleSignOn {
-		return true
+		return p.Issuer != "" && a.Issuer == p.Issuer
 	}
 	return !a.SingleSignOnOnly() && (!p.SingleSignOnOnly || p.IsBreakGlass(a))
 }

@@ -12,8 +12,8 @@ import (
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	root := operators.Account{User: users.User{Username: "Root"}, Administrator: true}
-	ada := operators.Account{User: users.User{Username: "ada"}, Administrator: true}
-	open, only := operators.Policy{}, operators.Policy{SingleSignOnOnly: true, BreakGlass: "root"}
+	ada := operators.Account{User: users.User{Username: "ada"}, Administrator: true, Hash: "h", Issuer: "https://id.example"}
+	open, only := operators.Policy{Issuer: "https://id.example"}, operators.Policy{Issuer: "https://id.example", SingleSignOnOnly: true, BreakGlass: "root"}
 	assert.True(t, open.Allows(ada, operators.ByPassword))
 	assert.True(t, open.AllowsPasswordOf("ada"))
 	assert.False(t, open.IsBreakGlassUsername(""), "nobody is the emergency account where none is named")
@@ -23,7 +23,11 @@ func TestPolicy(t *testing.T) {
 	assert.False(t, only.AllowsPasswordOf("ada"))
 	assert.True(t, only.Allows(root, operators.ByPassword))
 	assert.True(t, only.AllowsPasswordOf("ROOT"))
-	alone := operators.Account{User: users.User{Username: "grace"}, Linked: true}
+	for _, issuer := range []string{"", "https://other.example"} {
+		assert.False(t, operators.Policy{Issuer: issuer}.Allows(ada, operators.BySingleSignOn), "%q is not the provider", issuer)
+	}
+	assert.False(t, operators.Policy{}.Allows(root, operators.BySingleSignOn), "no identity opens it")
+	alone := operators.Account{User: users.User{Username: "grace"}, Issuer: "https://id.example"}
 	assert.True(t, open.Allows(alone, operators.BySingleSignOn))
 	assert.False(t, open.Allows(alone, operators.ByPasskey))
 	theirs, locked := root, root
@@ -35,12 +39,12 @@ func TestPolicy(t *testing.T) {
 
 func TestPasswordOfSingleSignOnAccount(t *testing.T) {
 	t.Parallel()
-	alone := operators.AccountAccess{Account: operators.Account{ID: 1, Linked: true}, Organizations: []operators.OrganizationAccess{{}}}
+	alone := operators.AccountAccess{Account: operators.Account{ID: 1, Issuer: "https://id.example"}, Organizations: []operators.OrganizationAccess{{}}}
 	_, err := operators.DefaultAccount([]operators.AccountAccess{alone})
 	assert.ErrorIs(t, err, operators.ErrNoPassword)
 	_, err = operators.DefaultAccount(nil)
 	assert.ErrorIs(t, err, operators.ErrNotFound)
-	both := operators.AccountAccess{Account: operators.Account{ID: 2, Linked: true, Hash: "h"}, Organizations: alone.Organizations}
+	both := operators.AccountAccess{Account: operators.Account{ID: 2, Issuer: "https://id.example", Hash: "h"}, Organizations: alone.Organizations}
 	main, err := operators.DefaultAccount([]operators.AccountAccess{alone, both})
 	assert.NoError(t, err)
 	assert.Equal(t, both.ID, main.ID)

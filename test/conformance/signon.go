@@ -52,7 +52,7 @@ func signonCases() cases {
 			first, other := w.links(t, ada, "1"), w.links(t, bob, "2")
 			assert.Equal(t, first, w.opens(t, first.Subject))
 			assert.Equal(t, first, look(t, w, func(tx ports.Tx) (signon.Link, error) { return tx.SignOn().Of(t.Context(), ada.ID) }))
-			assert.True(t, w.held(t, ada.ID).Linked)
+			assert.True(t, w.held(t, ada.ID).Linked())
 			refused(t, w, signon.ErrLinked, func(tx ports.Tx) error {
 				return tx.SignOn().SaveLink(t.Context(), signon.Link{Subject: other.Subject, Account: ada.ID})
 			})
@@ -77,7 +77,7 @@ func signonCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.SignOn().RecordUse(t.Context(), l.Subject, l.Used) })
 			assert.Equal(t, l, w.opens(t, l.Subject))
 			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Unlink(t.Context(), ada.ID) })
-			assert.False(t, w.held(t, ada.ID).Linked)
+			assert.False(t, w.held(t, ada.ID).Linked())
 			refused(t, w, signon.ErrNotFound, func(tx ports.Tx) error { return tx.SignOn().Unlink(t.Context(), ada.ID) })
 			refused(t, w, signon.ErrNotFound, func(tx ports.Tx) error { return tx.SignOn().RecordUse(t.Context(), l.Subject, noon) })
 			assert.Equal(t, other, w.opens(t, other.Subject))
