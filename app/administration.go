@@ -26,8 +26,9 @@ func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 
 // Create makes an administrator of the installation, from an existing identity with this username
 // or a new one. The administrator gets an account of their own: accounts that organizations made
-// for the username neither prevent it nor become part of it. operators.ErrExists for a user who has
-// a password of the installation already; use SetPassword for them.
+// for the username neither prevent it nor become part of it. A user who has a password of the
+// installation already gets the right and the new password, as SetPassword sets it; ErrExists for an
+// administrator.
 func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
 	u, err := users.NewUser(username)
 	if err != nil {
@@ -42,12 +43,12 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 		if err != nil {
 			return err
 		}
-		of, err := tx.Operators().Accounts(ctx, u.Username)
-		if err != nil {
+		of, err := lockAccounts(ctx, tx, u.Username)
+		if err != nil && !errors.Is(err, operators.ErrNotFound) {
 			return err
 		}
-		if slices.ContainsFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 && !h.SingleSignOnOnly() }) {
-			return operators.ErrExists
+		if i := slices.IndexFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 && !h.SingleSignOnOnly() }); i >= 0 {
+			return a.promote(ctx, tx, by, of[i].Account, hash)
 		}
 		account := operators.Account{User: found[0], Administrator: true}.WithPassword(hash, a.clock.Now())
 		if _, err := tx.Operators().Save(ctx, account); err != nil {
@@ -55,6 +56,19 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 		}
 		return recordAccount(ctx, tx, by, account.Changed, audit.AccountCreated, account, audit.State{"administrator": true})
 	})
+}
+
+// promote makes an account with a password of the installation that of an administrator, with a new
+// password.
+func (a *Administration) promote(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Account, hash operators.Hash) error {
+	if account.Administrator {
+		return operators.ErrExists
+	}
+	account.Administrator = true
+	if err := a.renew(ctx, tx, by, Path{}, account.WithPassword(hash, a.clock.Now()), nil); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, 0, audit.AdministratorSet, "accounts/"+account.User.Username, audit.State{"administrator": false}, audit.State{"administrator": true})
 }
 
 // RemoveAdministrator takes the right of an administrator of the installation from a user and ends

@@ -87,6 +87,24 @@ func TestRemoveAdministrator(t *testing.T) {
 	require.ErrorIs(t, admin.RemoveAdministrator(t.Context(), d.by, "nobody"), operators.ErrNotFound)
 }
 
+// TestCreateGivesTheRightBack is about users who have a password of the installation, but not the
+// right of its administrators.
+func TestCreateGivesTheRightBack(t *testing.T) {
+	d := newSignInFixture(t)
+	admin := app.NewAdministration(d.store, d.clock)
+	p, err := operators.NewPassword("password", "another long password")
+	require.NoError(t, err)
+	require.ErrorIs(t, admin.Create(t.Context(), d.by, "Ada", p), operators.ErrExists)
+	require.NoError(t, admin.RemoveAdministrator(t.Context(), d.by, "ada"))
+	session := d.signIn().Session
+	require.NoError(t, admin.Create(t.Context(), d.by, "Ada", p))
+	assert.False(t, d.isIn(session), "sessions end with the password")
+	assert.Equal(t, []audit.Action{audit.AdministratorSet, audit.PasswordSet}, d.actions()[:2])
+	a, err := d.operators.SignIn(t.Context(), d.by, d.from, "ada", "another long password")
+	require.NoError(t, err)
+	assert.True(t, d.principal(a.Session).Administrator)
+}
+
 // TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other
 // one from its check.
 func TestFailuresWaitWithoutAPlace(t *testing.T) {

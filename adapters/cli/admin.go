@@ -30,8 +30,9 @@ func (p Program) adminCreate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --username NAME",
 		Short: "Create an administrator of the installation",
-		Long: "Create an administrator of the installation, who may do everything in the console. The user is created, or exists already and\n" +
-			"could not sign in so far. On a terminal the password is prompted for twice; --password-stdin reads it from the first line of\nstandard input.",
+		Long: "Create an administrator of the installation, who may do everything in the console. The user is created, or exists already. An\n" +
+			"account that the installation made for this username gets the new password, and its sessions end. On a terminal the\n" +
+			"password is prompted for twice; --password-stdin reads it from the first line of standard input.",
 		Example: "  tocsin admin create --username ada\n" +
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
@@ -47,7 +48,7 @@ func (p Program) adminCreate() *cobra.Command {
 			return p.withDatabase(c, true, func(s Services) error {
 				err := s.Administration.Create(c.Context(), caller(), username, password)
 				if errors.Is(err, operators.ErrExists) {
-					return fmt.Errorf("%w: tocsin admin password sets another password, and another username makes another administrator", err)
+					return fmt.Errorf("%w: tocsin admin password sets another password", err)
 				}
 				if err != nil {
 					return err

@@ -8,7 +8,7 @@ func (p Program) adminRemove() *cobra.Command {
 		Short: "Take the right of an administrator of the installation from a user",
 		Long: "Take the right of an administrator of the installation from a user, and end their sessions. The account, its password and its\n" +
 			"roles in organizations stay. If a rule of sso_roles gives the right, take the user out of the group first: the next single\n" +
-			"sign-on gives it again. The last administrator can be removed, too: tocsin admin create makes another, with another username.\n" +
+			"sign-on gives it again. The last administrator can be removed, too: tocsin admin create gives the right back, or to another user.\n" +
 			"Without the right, the user of sso_break_glass cannot sign in under require_sso: set the new administrator's username there.",
 		Example: "  tocsin admin remove --username ada",
 	}, "Administrator of the installation (required)", func(c *cobra.Command, username string) error {
