@@ -108,7 +108,9 @@ func TestSilentCopy(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))
 	newPost(t, s)
-	require.NoError(t, s.SetMaxSilence(t.Context(), time.Second))
+	// Both times are long and short enough for a machine that stalls for a moment.
+	const long, short = 3 * time.Second, 100 * time.Millisecond
+	require.NoError(t, s.SetMaxSilence(t.Context(), long))
 	read := func(do func([]any) error) error {
 		return s.ReadTables(t.Context(), func(all ports.Tables, _ ports.Tx) error {
 			is := func(of ports.Table) bool { return of.Name == "members" }
@@ -118,11 +120,12 @@ func TestSilentCopy(t *testing.T) {
 	rows := 0
 	require.NoError(t, read(func([]any) error {
 		if rows++; rows == 1 {
-			<-time.After(1100 * time.Millisecond)
+			<-time.After(long + short)
 		}
 		return nil
 	}))
 	assert.Positive(t, rows)
+	require.NoError(t, s.SetMaxSilence(t.Context(), short))
 	conn := planning(t, s)
 	for _, statement := range []string{"BEGIN", "LOCK TABLE members IN ACCESS EXCLUSIVE MODE"} {
 		_, err := conn.ExecContext(t.Context(), statement)
