@@ -116,9 +116,7 @@ func TestAnswers(t *testing.T) {
 	})
 	t.Run("NoListener", func(t *testing.T) {
 		t.Parallel()
-		s := serve(t)
-		d := s.open(nil, smtp.Timeouts{})
-		require.NoError(t, s.listener.Close())
+		d := open(t, channelTo("127.0.0.1", "1", nil), smtp.Timeouts{})
 		failure := dispatch(t, d, message())
 		assert.Equal(t, unreachable, kindOf(failure))
 		assert.ErrorContains(t, failure, "connecting: ")

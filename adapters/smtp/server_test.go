@@ -74,7 +74,7 @@ func serve(t testing.TB) *server {
 		}
 	})
 	t.Cleanup(func() {
-		_ = listener.Close() // A test may have closed it.
+		require.NoError(t, listener.Close())
 		close(s.stop)
 		s.hangUp()
 		s.wg.Wait()
