@@ -181,18 +181,21 @@ func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v oper
 }
 
 // RemoveApp removes the authenticator app of the signed-in user's account; factors.ErrNotFound.
-func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Principal) error {
+func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Principal, session string) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
 			return err
 		}
-		return f.removed(ctx, tx, by, account, audit.State{"factor": appFactor})
+		return f.removed(ctx, tx, by, account, session, audit.State{"factor": appFactor})
 	})
 }
 
-// removed does what follows the removal of a factor: recovery codes do not outlive the last one.
+// removed does what follows the removal of a factor, and records it. The account's other sessions
+// end: the factor may be in other hands. Recovery codes do not outlive the last factor.
 // factors.ErrRequired.
-func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, after audit.State) error {
+func (f *Factors) removed(
+	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, session string, after audit.State,
+) error {
 	held, err := tx.Factors().Enabled(ctx, account.ID)
 	if err != nil {
 		return err
@@ -207,6 +210,13 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 		if err := tx.Factors().SetRecoveryCodes(ctx, account.ID, nil); err != nil {
 			return err
 		}
+	}
+	this, err := operators.ParseToken(session)
+	if err != nil {
+		return err
+	}
+	if after["sessions_ended"], err = tx.Operators().EndOthers(ctx, account.ID, this); err != nil {
+		return err
 	}
 	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, after)
 }

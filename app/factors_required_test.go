@@ -87,7 +87,7 @@ func TestRemoveRequiredFactor(t *testing.T) {
 	require.NoError(t, err)
 	d.acmeRequires()
 	v := d.principal(eve)
-	require.NoError(t, d.factors.RemoveApp(t.Context(), d.by, v), "there is another one")
+	require.NoError(t, d.factors.RemoveApp(t.Context(), d.by, v, eve), "there is another one")
 	err = d.factors.RemovePasskey(t.Context(), d.by, v, eve, d.held(eve)[0].ID)
 	require.ErrorIs(t, err, factors.ErrRequired)
 	assert.Contains(t, err.Error(), "The acme requires a second factor")
@@ -119,7 +119,7 @@ func TestInstallationRequiresFactor(t *testing.T) {
 	assert.Equal(t, []string{"This installation"}, names)
 	d.app(ada)
 	assert.False(t, d.owes(ada, "acme"))
-	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.principal(ada)), factors.ErrRequired)
+	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.principal(ada), ada), factors.ErrRequired)
 }
 
 func TestOrganizationRequiresFactorOfOperators(t *testing.T) {

@@ -158,15 +158,7 @@ func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators
 		if err := tx.Factors().RemovePasskey(ctx, v.Account, id); err != nil {
 			return err
 		}
-		this, err := operators.ParseToken(session)
-		if err != nil {
-			return err
-		}
-		ended, err := tx.Operators().EndOthers(ctx, v.Account, this)
-		if err != nil {
-			return err
-		}
-		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyFactor, "name": p.Name, "sessions_ended": ended})
+		return f.removed(ctx, tx, by, account, session, audit.State{"factor": passkeyFactor, "name": p.Name})
 	})
 }
 

@@ -191,7 +191,7 @@ func (c call) factorAdded(codes []string, err error) error {
 }
 
 func (c call) removeApp() error {
-	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.operator)
+	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.operator, c.token)
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
