@@ -35,6 +35,7 @@ func TestUnsentMessageIsNoTrial(t *testing.T) {
 				return nil
 			}
 			attempts.Add(1)
+			let(time.Millisecond) // All of the first ones begin before one fails.
 			return deliveries.Unreachable("connection refused")
 		}}
 		_, log := logged(t, q, d, settings(), func(*delivery.Worker) {
@@ -134,6 +135,7 @@ func TestUnsentMessageAndItsHost(t *testing.T) {
 			if m.ID > string(rune(10)) {
 				return errUnsent
 			}
+			let(time.Millisecond) // All of the first ones begin before one fails.
 			return deliveries.Unanswered("the connection was refused")
 		}}
 		_, log := logged(t, q, d, settings(), func(*delivery.Worker) {
