@@ -228,16 +228,21 @@ func upkeepCases() cases {
 			w.trigger(t, w.mine.occurrence(nil, nil))
 			assert.True(t, w.rung(t), "it listens")
 			w.quiet(t)
-			refused(t, w, errStop, func(tx ports.Tx) error {
-				_, err := triggerOne(t.Context(), tx, w.mine.occurrence(nil, nil))
-				assert.NoError(t, err)
-				return errStop
-			})
-			select {
-			case <-w.Queue().NewWork():
-				t.Error("there is no news")
-			case <-time.After(200 * time.Millisecond):
+			silent := func() bool {
+				refused(t, w, errStop, func(tx ports.Tx) error {
+					_, err := triggerOne(t.Context(), tx, w.mine.occurrence(nil, nil))
+					assert.NoError(t, err)
+					return errStop
+				})
+				select {
+				case <-w.Queue().NewWork():
+					return false
+				case <-time.After(200 * time.Millisecond):
+					return true
+				}
 			}
+			// The connection of a slow machine may listen only now: it is notified of that, once.
+			assert.True(t, silent() || silent(), "there is no news")
 		},
 		"AChannelComesWithItsSettings": func(t *testing.T, w *world) {
 			c, err := w.Queue().Channel(t.Context(), w.mine.shopMail.ID)
