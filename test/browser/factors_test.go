@@ -41,7 +41,7 @@ func TestSignInWithAuthenticatorApp(t *testing.T) {
 		p.clickThrough(link, "Done")
 		p.sees("Recovery codes left: 10.")
 
-		for _, code := range []string{codeAfter(p, secret, 1), codes[0]} {
+		for _, code := range []func() string{func() string { return codeAfter(p, secret, 1) }, func() string { return codes[0] }} {
 			p.clickThrough(button, "Sign out")
 			p.signIn(root, password)
 			p.sees("The password for " + root + " is correct.")
@@ -52,7 +52,7 @@ func TestSignInWithAuthenticatorApp(t *testing.T) {
 			p.fill("Code", "000000")
 			p.clickThrough(button, "Continue")
 			p.sees("is not valid, or was already used")
-			p.fill("Code", code)
+			p.fill("Code", code())
 			p.clickThrough(button, "Continue")
 			p.sees("Your account: " + root)
 		}
