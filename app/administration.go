@@ -27,8 +27,8 @@ func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 // Create makes an administrator of the installation, from an existing identity with this username
 // or a new one. The administrator gets an account of their own: accounts that organizations made
 // for the username neither prevent it nor become part of it. A user who has a password of the
-// installation already gets the right and the new password, as SetPassword sets it; ErrExists for an
-// administrator.
+// installation already gets the right and the new password, as SetPassword sets it.
+// operators.ErrExists for an administrator.
 func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
 	u, err := users.NewUser(username)
 	if err != nil {

@@ -40,6 +40,17 @@ func setWaiting(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds
 	return nil
 }
 
+// waitsForLookup returns what an occurrence waits for whose recipients are being looked up. While
+// the installation is read-only, none are.
+func waitsForLookup(ctx context.Context, tx ports.Tx) (ChannelWait, error) {
+	w := deliveries.Waiting{For: deliveries.ForLookup}
+	state, err := tx.Installation().State(ctx)
+	if !state.ReadOnly.IsZero() {
+		w = w.Stopped()
+	}
+	return ChannelWait{Waiting: w}, err
+}
+
 // pointers returns pointers to the deliveries of a list.
 func pointers(ds []deliveries.Delivery) []*deliveries.Delivery {
 	all := make([]*deliveries.Delivery, len(ds))

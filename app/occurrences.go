@@ -111,7 +111,8 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
-		if r.Waits, err = o.waits(ctx, tx, r); err != nil {
+		var again time.Time
+		if r.Waits, again, err = o.waits(ctx, tx, r); err != nil {
 			return r, err
 		}
 		if r.State != Delivering {
@@ -124,16 +125,17 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		now := o.clock.Now()
 		r.PerSecond = deliveries.Rate(found, r.Counts, recent, now)
 		if !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
-			r.Expected = deliveries.ExpectedEnd(r.Counts, r.PerSecond, now)
+			r.Expected = deliveries.ExpectedEnd(found, r.Counts, r.PerSecond, again, now)
 		}
 		return r, nil
 	})
 }
 
-// waits returns what an occurrence waits for.
-func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]ChannelWait, error) {
+// waits returns what an occurrence waits for, and the latest time at which one of its deliveries is
+// tried again, among those that it reads; zero: none.
+func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport) (waits []ChannelWait, again time.Time, err error) {
 	if r.State == Scheduled {
-		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, nil
+		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, again, nil
 	}
 	var open []deliveries.Delivery
 	for _, s := range deliveries.States() {
@@ -142,16 +144,25 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 		}
 		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, waitsRead)
 		if err != nil {
-			return nil, err
+			return nil, again, err
 		}
 		open = append(open, some...)
 	}
 	if err := setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open)); err != nil {
-		return nil, err
+		return nil, again, err
 	}
-	waits := waitsOf(open)
+	for _, d := range open {
+		if d.Waiting.Until.After(again) {
+			again = d.Waiting.Until
+		}
+	}
+	waits = waitsOf(open)
 	if r.State == Expanding {
-		waits = append([]ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForLookup}}}, waits...)
+		lookup, err := waitsForLookup(ctx, tx)
+		if err != nil {
+			return nil, again, err
+		}
+		waits = append([]ChannelWait{lookup}, waits...)
 	}
 	for i := range waits {
 		w := &waits[i]
@@ -160,13 +171,13 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 		}
 		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, w.channel, deliveries.MaxAheadCounted)
 		if err != nil {
-			return nil, err
+			return nil, again, err
 		}
 		if waiting {
 			w.Ahead, w.Waiting = &ahead, w.Behind(ahead)
 		}
 	}
-	return waits, nil
+	return waits, again, nil
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {

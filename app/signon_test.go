@@ -420,8 +420,8 @@ func TestPasskeyOfSingleSignOnAccount(t *testing.T) {
 	assert.True(t, h.isIn(a.Session))
 }
 
-// TestSessionsOfFormerProvider checks that sessions of single sign-on do not outlive its provider in
-// the settings.
+// TestSessionsOfFormerProvider checks that sessions of single sign-on do not outlive its provider
+// in the settings.
 func TestSessionsOfFormerProvider(t *testing.T) {
 	h := newSignOnFixture(t, mapping, operators.Policy{})
 	a, err := h.comes("1", "grace", "boss")

@@ -128,9 +128,10 @@ func (t Throughput) rate(now time.Time) float64 {
 // maxExpected is the limit for predicting an end.
 const maxExpected = 10 * 365 * 24 * time.Hour
 
-// ExpectedEnd returns when the last open delivery will have ended at this rate a second; zero when
-// that is unknown or none is open.
-func ExpectedEnd(counts map[State]int, perSecond float64, now time.Time) time.Time {
+// ExpectedEnd returns when the last open delivery of an occurrence will have ended at this rate a
+// second: not before a delivery is tried again, and at the latest when the occurrence expires. It
+// returns zero when that is unknown or none is open.
+func ExpectedEnd(o events.Occurrence, counts map[State]int, perSecond float64, again, now time.Time) time.Time {
 	open := 0
 	for state, n := range counts {
 		if state.Open() {
@@ -141,7 +142,14 @@ func ExpectedEnd(counts map[State]int, perSecond float64, now time.Time) time.Ti
 	if open == 0 || seconds > maxExpected.Seconds() { // Also without a rate.
 		return time.Time{}
 	}
-	return now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
+	end := now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
+	if again.After(end) {
+		end = again
+	}
+	if expires := o.Options.ExpiresAt; !expires.IsZero() && end.After(expires) {
+		end = expires
+	}
+	return end
 }
 
 // Words returns what it waits for, to follow "waits for".

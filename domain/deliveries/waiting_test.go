@@ -175,16 +175,24 @@ func TestExpectedEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		counts    counts
 		perSecond float64
+		again     time.Time
+		expires   time.Time
 		want      time.Time
 	}{
-		"AllOpenOnes": {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 19, deliveries.Sending: 1}, perSecond: 2, want: now.Add(time.Minute)},
-		"UnknownRate": {counts: counts{deliveries.Pending: 100}},
-		"NoneOpen":    {counts: counts{deliveries.Sent: 100}, perSecond: 1},
-		"InManyYears": {counts: counts{deliveries.Pending: 1_000_000}, perSecond: 0.000_001},
+		"TriedAgainLater":   {counts: counts{deliveries.Sent: 9_999, deliveries.Retrying: 1}, perSecond: 100, again: now.Add(time.Hour), want: now.Add(time.Hour)},
+		"TriedAgainEarlier": {counts: counts{deliveries.Pending: 119, deliveries.Retrying: 1}, perSecond: 2, again: now.Add(time.Second), want: now.Add(time.Minute)},
+		"ExpiresBefore":     {counts: counts{deliveries.Pending: 120}, perSecond: 2, expires: now.Add(time.Second), want: now.Add(time.Second)},
+		"ExpiresBeforeTheNextAttempt": {counts: counts{deliveries.Retrying: 1}, perSecond: 2, again: now.Add(time.Hour), expires: now.Add(time.Minute),
+			want: now.Add(time.Minute)},
+		"ExpiresLater": {counts: counts{deliveries.Pending: 120}, perSecond: 2, expires: now.Add(time.Hour), want: now.Add(time.Minute)},
+		"AllOpenOnes":  {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 19, deliveries.Sending: 1}, perSecond: 2, want: now.Add(time.Minute)},
+		"UnknownRate":  {counts: counts{deliveries.Pending: 100}},
+		"NoneOpen":     {counts: counts{deliveries.Sent: 100}, perSecond: 1},
+		"InManyYears":  {counts: counts{deliveries.Pending: 1_000_000}, perSecond: 0.000_001},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, c.want, deliveries.ExpectedEnd(c.counts, c.perSecond, now))
+			assert.Equal(t, c.want, deliveries.ExpectedEnd(events.Occurrence{Options: events.Options{ExpiresAt: c.expires}}, c.counts, c.perSecond, c.again, now))
 		})
 	}
 }

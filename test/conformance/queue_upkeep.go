@@ -242,7 +242,9 @@ func upkeepCases() cases {
 				}
 			}
 			// The connection of a slow machine may listen only now: it is notified of that, once.
-			assert.True(t, silent() || silent(), "there is no news")
+			if !silent() {
+				assert.True(t, silent(), "there is no news")
+			}
 		},
 		"AChannelComesWithItsSettings": func(t *testing.T, w *world) {
 			c, err := w.Queue().Channel(t.Context(), w.mine.shopMail.ID)

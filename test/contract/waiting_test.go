@@ -100,11 +100,16 @@ func TestWaiting(t *testing.T) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		id := w.trigger(object{})
-		w.expandAll()
 		state := func(s installation.State) {
 			require.NoError(w, w.store.Update(w.Context(), func(tx ports.Tx) error { return tx.Installation().SetState(w.Context(), s) }))
 		}
 		const said = "sending, which is stopped in the whole installation"
+		for s, want := range map[installation.State]string{{Held: w.clock.Now()}: "recipients", {ReadOnly: w.clock.Now()}: "sending is stopped", {}: "recipients"} {
+			state(s)
+			require.Equal(w, want, w.occurrence(id).Waiting[0].For, "before its recipients are looked up: %v", s)
+		}
+		state(installation.State{})
+		w.expandAll()
 		for name, s := range map[string]installation.State{"held": {Held: w.clock.Now()}, "read-only": {ReadOnly: w.clock.Now()}} {
 			state(s)
 			require.Equal(w, []waiting{{Channel: "shop-mail", For: "sending is stopped", Text: said}}, w.occurrence(id).Waiting, name)

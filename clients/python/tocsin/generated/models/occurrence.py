@@ -37,8 +37,9 @@ class Occurrence:
         deliveries (str): URL of the deliveries.
         waiting (list[OccurrenceWaitingItem]): What it waits for, each cause of each channel once, as far as the first
             open deliveries tell.
-        expected_end (datetime.datetime | None): When the last delivery will have ended at the present rate. Null before
-            the first has ended, when nothing is open, and while a delivery waits for a failing channel or a quota.
+        expected_end (datetime.datetime | None): When the last delivery will have ended at the present rate, not before
+            the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, and while a
+            delivery waits for a failing channel or a quota.
         request_id (str): The `X-Request-ID` of the request that triggered it, as its answer and the log have it; empty
             when none is known.
         traceparent (str): The `traceparent` of that request (W3C Trace Context); empty when it had none.
