@@ -9,8 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -73,6 +75,17 @@ func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Span(nil), c.spans...)
+}
+
+// Discard deletes the traces, except one, that had not ended at a time.
+func (c *Collector) Discard(at time.Time, except string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	open := map[string]bool{}
+	for _, s := range c.spans {
+		open[s.Trace] = open[s.Trace] || s.Trace != except && s.End > uint64(at.UnixNano())
+	}
+	c.spans = slices.DeleteFunc(c.spans, func(s Span) bool { return open[s.Trace] })
 }
 
 // Headers returns the headers of the accepted requests.
