@@ -97,17 +97,19 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 	var old []partition
 	for _, p := range all[:len(all)-1] {
 		is, err := e.isOld(ctx, p, oldBefore)
-		var pages bool // whether Purge deletes its old rows
-		switch {
-		case err != nil:
-		case is:
-			old = append(old, p)
-			_, pages = e.maintenance.undroppable.Load(p.Name)
-		default:
-			pages, err = e.isOverdue(ctx, p, oldBefore)
-		}
 		if err != nil {
 			return below, err
+		}
+		undroppable := false
+		if is {
+			old = append(old, p)
+			_, undroppable = e.maintenance.undroppable.Load(p.Name)
+		}
+		pages := false // whether Purge deletes its old rows
+		if !is || undroppable {
+			if pages, err = e.isOverdue(ctx, p, oldBefore); err != nil {
+				return below, err
+			}
 		}
 		if !pages {
 			below = min(below, p.From)
@@ -199,7 +201,8 @@ func (e *postgresEngine) isOverdue(ctx context.Context, p partition, oldBefore t
 }
 
 // dropPartition drops a partition, unless one of its occurrences was sent or cancelled much later
-// than it was created, or has open deliveries. Then, and after an error, Purge deletes its rows.
+// than it was created, or has open deliveries. Then, and after an error, it is tried again until
+// the partition is overdue, and Purge deletes its rows from then on.
 // Purge also deletes the occurrences.
 func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
 	kept, err := e.hasRecentOccurrences(ctx, p, oldBefore)

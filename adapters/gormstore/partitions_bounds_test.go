@@ -305,8 +305,8 @@ func TestPurgeOfTwoWithoutDropPrivilege(t *testing.T) {
 	a.purge(t)
 	require.Len(t, a.partitions(t), 3)
 	a.setNextID(t, 100_000)
-	a.age(t, first, 89)
-	a.age(t, second, 85)
+	a.age(t, first, 95)
+	a.age(t, second, 91)
 	a.age(t, a.trigger(t, nil, nil).ID, 81)
 	a.Store = openAsOther(t, a.Store, a.address)
 	for range 3 {

@@ -206,6 +206,30 @@ func TestPartitionWithRecentRowsStays(t *testing.T) {
 	}
 }
 
+// TestPartitionIsDroppedLater keeps a partition while an occurrence in it was sent too recently,
+// and deletes none of its rows: it can be dropped soon.
+func TestPartitionIsDroppedLater(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	other := a.send(t, 9)
+	a.purge(t) // which makes the second partition
+	late := a.send(t, 9)
+	sent := func(daysAgo int) {
+		exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '%s' WHERE id = %d", clock{}.Now().AddDate(0, 0, -daysAgo).Format(time.RFC3339), late))
+	}
+	sent(79)
+	a.setNextID(t, 50_000)
+	a.send(t, 81)
+	a.age(t, other, 85)
+	a.age(t, late, 85)
+	a.purge(t)
+	a.assertKept(t, true, other, late)
+	sent(81)
+	a.purge(t)
+	a.assertKept(t, false, other, late)
+	assert.NotContains(t, a.partitions(t)[0], "(MINVALUE)")
+}
+
 // TestMaintenancePause is about a partition that becomes unused while pages are deleted.
 func TestMaintenancePause(t *testing.T) {
 	t.Parallel()
