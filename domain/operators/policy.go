@@ -2,7 +2,8 @@ package operators
 
 import "github.com/tocsin/tocsin/domain/names"
 
-// Policy is how the installation lets users sign in. The zero value allows every way.
+// Policy is how the installation lets users sign in. The zero value allows every way but single
+// sign-on.
 type Policy struct {
 	Issuer           string // of the single sign-on provider; empty: there is no single sign-on
 	SingleSignOnOnly bool
