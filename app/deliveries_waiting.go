@@ -70,6 +70,7 @@ type ChannelWait struct {
 	Ahead *int
 
 	channel channels.ID
+	untried bool // whether one of them has a place in the order: those tried before have none
 }
 
 // blocks reports whether nothing is sent until something else has changed, so that the present
@@ -93,10 +94,12 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 		})
 		switch {
 		case i < 0:
+			i = len(waits)
 			waits = append(waits, ChannelWait{Waiting: d.Waiting, Channel: d.Channel, channel: d.ChannelID})
 		case d.Waiting.Until.Before(waits[i].Until):
 			waits[i].Until = d.Waiting.Until
 		}
+		waits[i].untried = waits[i].untried || d.State == deliveries.Pending
 	}
 	return waits
 }

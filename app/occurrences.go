@@ -166,7 +166,7 @@ func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport
 	}
 	for i := range waits {
 		w := &waits[i]
-		if w.For != deliveries.ForWorker && w.For != deliveries.ForLimit {
+		if !w.untried || w.For != deliveries.ForWorker && w.For != deliveries.ForLimit {
 			continue
 		}
 		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, w.channel, deliveries.MaxAheadCounted)
