@@ -166,7 +166,7 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 }
 
 func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err error) {
-	err = r.db(ctx).Raw("SELECT COALESCE((SELECT n.id FROM member_words_notes n ORDER BY n.id DESC LIMIT 1), 0), EXISTS (SELECT 1 FROM member_words_builds LIMIT 1)").
+	err = r.db(ctx).Raw("SELECT COALESCE((SELECT n.id FROM member_words_notes n ORDER BY n.id DESC LIMIT 1), 0), EXISTS (SELECT 1 FROM word_builds LIMIT 1)").
 		Row().Scan(&latest, &waits)
 	return waits || latest > 0, latest, err
 }
@@ -217,7 +217,7 @@ func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int
 func (r userRepo) nextToIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
 	err = r.db(ctx).Raw(`SELECT COALESCE(MIN(n.next), 0) FROM (
 		SELECT (SELECT MIN(organization_id) FROM member_words_notes WHERE organization_id > @after ) AS next
-		UNION ALL SELECT (SELECT MIN(organization_id) FROM member_words_builds WHERE organization_id > @after )) n`,
+		UNION ALL SELECT (SELECT MIN(organization_id) FROM word_builds WHERE organization_id > @after )) n`,
 		map[string]any{"after": after}).Row().Scan(&next)
 	return next, err
 }
@@ -228,7 +228,7 @@ type buildRow struct {
 	Position       users.MemberID
 }
 
-func (buildRow) TableName() string { return "member_words_builds" }
+func (buildRow) TableName() string { return "word_builds" }
 
 // buildIndex indexes the next members of an organization whose index is being built.
 func (r userRepo) buildIndex(ctx context.Context, org orgs.ID, limit int) (int, error) {

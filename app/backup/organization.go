@@ -354,7 +354,7 @@ func (c *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows
 // index adds the users of the organization to the search index.
 func (c *organizationCopy) index(ctx context.Context) error {
 	all := c.to.Tables()
-	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "member_words_builds" })]
+	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "word_builds" })]
 	row := make([]any, len(t.Columns))
 	row[columnIndex(t, "organization_id")], row[columnIndex(t, "position")] = c.organization, int64(0)
 	return c.to.Insert(ctx, t, [][]any{row})

@@ -110,7 +110,7 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 			got := content(t, into)
 			assert.EqualValues(t, 2, got["organizations"].Rows, "acme, and that of the system; not globex")
 			assert.EqualValues(t, 7, got["members"].Rows)
-			assert.EqualValues(t, 1, got["member_words_builds"].Rows-before["member_words_builds"].Rows, "its people are indexed anew")
+			assert.EqualValues(t, 1, got["word_builds"].Rows-before["word_builds"].Rows, "its people are indexed anew")
 			assert.Equal(t, installation.State{Held: noon.Add(time.Hour - backup.Settled)}, stateOf(t, into))
 
 			_, err = copyOrganization(t.Context(), from, into, "acme")

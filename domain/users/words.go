@@ -62,6 +62,7 @@ func Terms(text string) []string {
 func MatchesText(name, text string) bool {
 	terms, words := Terms(text), wordSet{seen: map[string]bool{}}
 	words.add(name)
+	words.addNumbers()
 	for _, term := range terms {
 		if !slices.ContainsFunc(words.words, func(w string) bool { return strings.HasPrefix(w, term) }) {
 			return false
@@ -73,15 +74,15 @@ func MatchesText(name, text string) bool {
 // Lengths of numbers, in digits.
 const (
 	minNumber           = 5
-	maxNumber           = 20
-	internationalNumber = 9 // From here on, 00 is the prefix of a country code.
+	maxNumber           = 20 // more do not count
+	internationalNumber = 9  // From here on, 00 is the prefix of a country code.
 	internationalPrefix = "00"
 )
 
 // numberDigits returns the digits of the number with which a text begins, and what follows it. The
 // number may be written in groups: a phone number with or without its country code, or an id that
 // begins with 0. In +49 (0)30 123456, the zero in parentheses belongs to the number without the
-// country code. It returns no digits if there are fewer than minNumber or more than maxNumber.
+// country code. It returns no digits if there are fewer than minNumber.
 func numberDigits(text string) (digits, rest string) {
 	text = strings.TrimSpace(text)
 	if text == "" || !strings.ContainsRune("+0(", rune(text[0])) {
@@ -98,10 +99,10 @@ func numberDigits(text string) (digits, rest string) {
 		}
 		return -1
 	}, written)
-	if len(digits) < minNumber || len(digits) > maxNumber {
+	if len(digits) < minNumber {
 		digits = ""
 	}
-	return digits, text[len(number):]
+	return digits[:min(len(digits), maxNumber)], text[len(number):]
 }
 
 // Words are what a member is found by: every part of the names, of the username, of the e-mail and
@@ -128,6 +129,7 @@ func Words(m Member, addresses, searchable []string) []string {
 		}
 	}
 	name := " " + prefix(strings.TrimSpace(fold(m.LastName+" "+m.FirstName)), maxName)
+	found.addNumbers()
 	words := make([]string, len(found.words))
 	for i, w := range found.words {
 		words[i] = w + name
@@ -138,8 +140,9 @@ func Words(m Member, addresses, searchable []string) []string {
 
 // wordSet are words, each once.
 type wordSet struct {
-	words []string
-	seen  map[string]bool
+	words   []string
+	seen    map[string]bool
+	numbers []string // that are also words, when there is room for them
 }
 
 func (c *wordSet) word(w string) {
@@ -151,9 +154,10 @@ func (c *wordSet) word(w string) {
 
 // add adds the words of a text. The last part of a domain is left out: it identifies no member.
 func (c *wordSet) add(text string) {
-	c.addNumber(text)
-	for part := range strings.FieldsSeq(fold(prefix(text, MaxText))) {
-		c.addNumber(part)
+	text = fold(prefix(text, MaxText))
+	c.noteNumber(text)
+	for part := range strings.FieldsSeq(text) {
+		c.noteNumber(part)
 		domain := strings.LastIndexByte(part, '@')
 		before := rune(0)
 		for i, r := range part {
@@ -166,11 +170,17 @@ func (c *wordSet) add(text string) {
 	}
 }
 
-// addNumber adds the number with which a text begins, as Terms reads it.
-func (c *wordSet) addNumber(text string) {
+// noteNumber notes the number with which a text begins, as Terms reads it.
+func (c *wordSet) noteNumber(text string) {
 	if number, _ := numberDigits(text); number != "" {
+		c.numbers = append(c.numbers, number, strings.TrimPrefix(number, internationalPrefix))
+	}
+}
+
+// addNumbers adds the numbers, after all other words.
+func (c *wordSet) addNumbers() {
+	for _, number := range c.numbers {
 		c.word(number)
-		c.word(strings.TrimPrefix(number, internationalPrefix))
 	}
 }
 

@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -48,10 +49,10 @@ func TestWords(t *testing.T) {
 // TestTermsOfDigits is about phone numbers, and ids that look like phone numbers.
 func TestTermsOfDigits(t *testing.T) {
 	t.Parallel()
-	member := users.Member{CustomFields: metadata.Map{"external_id": []any{"0000123456", "0012345678", "00-17-0042", "00017", "0815-4711b", "customer 09-99-99"}}}
+	member := users.Member{CustomFields: metadata.Map{"external_id": []any{"0000123456", "0012345678", "00-17-0042", "00017", "0815-4711b", "customer 09-99-99", "0711-4711-4711-0815-4711-0815", "０４２１ ５５５５"}}}
 	addresses := []string{"+4930123456", "+12125550123", "+39066982"}
 	for _, text := range []string{
-		"0000123456", "00001", "0012345678", "00123", "00-17", "00-17-0042", "00017", "0815-4711", "0815 4711", "08154711", "0815-4711b", "09-99-9", "customer 09-99", "+49 (0)30 123456", "+49(0)30/123456", "0049 (0)30 123456",
+		"0000123456", "00001", "0012345678", "00123", "00-17", "00-17-0042", "00017", "0815-4711", "0815 4711", "08154711", "0815-4711b", "09-99-9", "customer 09-99", "0711-4711", "0711-4711-4711-0815-4711", "0421 5555", "+49 (0)30 123456", "+49(0)30/123456", "0049 (0)30 123456",
 		"004930123456", "00493012345", "0012125550123", "001 212 555", "00390 66982", "+39 06 6982",
 	} {
 		assert.True(t, finds(member, addresses, []string{"external_id"}, text), "%s: %q", text, users.Terms(text))
@@ -113,11 +114,22 @@ func TestParseText(t *testing.T) {
 	}
 }
 
+// TestNumbersDisplaceNoWords is about a member with more words than are indexed.
+func TestNumbersDisplaceNoWords(t *testing.T) {
+	t.Parallel()
+	many := make([]any, 48)
+	for i := range many {
+		many[i] = fmt.Sprintf("0815-40%02d", i)
+	}
+	m := users.Member{CustomFields: metadata.Map{"ids": many, "external_id": "K-77"}}
+	assert.True(t, finds(m, nil, []string{"ids", "external_id"}, "K-77"))
+}
+
 // TestTermsOfNumbers is about searches while the user is typing a number.
 func TestTermsOfNumbers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringMatching(`[+0]{0,3}[0-9./-]{1,16}[x1]?`).Draw(t, "name")
+		name := rapid.StringMatching(`[+0]{0,3}[0-9./ -]{1,24}[x1]?`).Draw(t, "name")
 		typed := name[:rapid.IntRange(1, len(name)).Draw(t, "typed")]
 		if len(users.Terms(typed)) == 0 {
 			return

@@ -84,7 +84,7 @@ var ownerPaths = map[string][]ownerPath{
 var installationTables = []string{
 	"acceptances", "accounts", "devices", "guesses", "identities", "invitations", "logout_tokens", "passkeys", "provider_sessions",
 	"recovery_codes", "sessions", "sign_in_steps", "totp_factors",
-	"member_words", "member_words_builds", "member_words_notes",
+	"member_words", "member_words_builds", "member_words_notes", "word_builds",
 }
 
 // Part returns only the rows of one organization.

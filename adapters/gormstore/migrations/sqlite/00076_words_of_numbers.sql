@@ -1,12 +1,16 @@
--- Members are found by numbers in groups: 0815-4711 has the word 08154711 now. All members are indexed again.
+-- Members are found by numbers in groups: 0815-4711 has the word 08154711 now. All members are indexed again. An older program that runs
+-- beside this one would do that without the new words: it uses member_words_builds, which this one leaves alone.
 
 -- +goose Up
 -- +goose StatementBegin
-INSERT INTO member_words_builds (organization_id, position) SELECT id, 0 FROM organizations WHERE TRUE
-ON CONFLICT (organization_id) DO UPDATE SET position = 0;
+CREATE TABLE word_builds (
+    organization_id INTEGER PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
+    position        INTEGER NOT NULL -- the last member who has been indexed
+);
+INSERT INTO word_builds (organization_id, position) SELECT id, 0 FROM organizations;
 -- +goose StatementEnd
 
 -- +goose Down
 -- +goose StatementBegin
-SELECT 1; -- The words stay until their members change: they find nobody else.
+DROP TABLE word_builds;
 -- +goose StatementEnd
