@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
+
+var errSeveralAccounts = fault.New(fault.Invalid, "this user has several accounts with passwords of the installation, and none is an administrator's: choose another username")
 
 // Administration is the use cases on who can sign in and with which role.
 type Administration struct {
@@ -27,8 +30,8 @@ func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 // Create makes an administrator of the installation, from an existing identity with this username
 // or a new one. The administrator gets an account of their own: accounts that organizations made
 // for the username neither prevent it nor become part of it. A user who has a password of the
-// installation already gets the right and the new password, as SetPassword sets it.
-// operators.ErrExists for an administrator.
+// installation already gets the right and the new password, as SetPassword sets it, and loses the
+// second factors. operators.ErrExists for an administrator.
 func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
 	u, err := users.NewUser(username)
 	if err != nil {
@@ -47,8 +50,9 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 		if err != nil && !errors.Is(err, operators.ErrNotFound) {
 			return err
 		}
-		if i := slices.IndexFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 && !h.SingleSignOnOnly() }); i >= 0 {
-			return a.promote(ctx, tx, by, of[i].Account, hash)
+		of = slices.DeleteFunc(of, func(h operators.AccountAccess) bool { return h.Organization != 0 || h.SingleSignOnOnly() })
+		if len(of) > 0 {
+			return a.promote(ctx, tx, by, of, hash)
 		}
 		account := operators.Account{User: found[0], Administrator: true}.WithPassword(hash, a.clock.Now())
 		if _, err := tx.Operators().Save(ctx, account); err != nil {
@@ -58,14 +62,22 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 	})
 }
 
-// promote makes an account with a password of the installation that of an administrator, with a new
-// password.
-func (a *Administration) promote(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Account, hash operators.Hash) error {
-	if account.Administrator {
+// promote makes a user's only account with a password of the installation that of an administrator,
+// with a new password. Second factors do not stay: an organization that made the account may have
+// set one up.
+func (a *Administration) promote(ctx context.Context, tx ports.Tx, by audit.Actor, of []operators.AccountAccess, hash operators.Hash) error {
+	if slices.ContainsFunc(of, func(h operators.AccountAccess) bool { return h.Administrator }) {
 		return operators.ErrExists
 	}
+	if len(of) > 1 {
+		return errSeveralAccounts
+	}
+	account, now := of[0].Account, a.clock.Now()
 	account.Administrator = true
-	if err := a.renew(ctx, tx, by, Path{}, account.WithPassword(hash, a.clock.Now()), nil); err != nil {
+	if err := a.renew(ctx, tx, by, Path{}, account.WithPassword(hash, now), nil); err != nil {
+		return err
+	}
+	if _, err := resetFactors(ctx, tx, by, of[0], now); err != nil {
 		return err
 	}
 	return record(ctx, tx, by, 0, audit.AdministratorSet, "accounts/"+account.User.Username, audit.State{"administrator": false}, audit.State{"administrator": true})

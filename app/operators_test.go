@@ -13,9 +13,11 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/mocks"
 )
@@ -95,14 +97,33 @@ func TestCreateGivesTheRightBack(t *testing.T) {
 	p, err := operators.NewPassword("password", "another long password")
 	require.NoError(t, err)
 	require.ErrorIs(t, admin.Create(t.Context(), d.by, "Ada", p), operators.ErrExists)
+	session, k := d.signIn().Session, key()
+	_, err = d.passkey(session, "", k)
+	require.NoError(t, err)
 	require.NoError(t, admin.RemoveAdministrator(t.Context(), d.by, "ada"))
-	session := d.signIn().Session
+	entered, err := d.enter(k)
+	require.NoError(t, err)
 	require.NoError(t, admin.Create(t.Context(), d.by, "Ada", p))
-	assert.False(t, d.isIn(session), "sessions end with the password")
-	assert.Equal(t, []audit.Action{audit.AdministratorSet, audit.PasswordSet}, d.actions()[:2])
+	assert.False(t, d.isIn(entered.Session), "sessions end with the password")
+	assert.Equal(t, []audit.Action{audit.AdministratorSet, audit.FactorsReset, audit.PasswordSet}, d.actions()[:3])
+	_, err = d.enter(k)
+	require.ErrorIs(t, err, factors.ErrPasskey, "others may have set it up")
 	a, err := d.operators.SignIn(t.Context(), d.by, d.from, "ada", "another long password")
 	require.NoError(t, err)
 	assert.True(t, d.principal(a.Session).Administrator)
+}
+
+// TestCreateBesideAnotherAccount is about users with several accounts of the installation.
+func TestCreateBesideAnotherAccount(t *testing.T) {
+	h := newSignOnFixture(t, nil, operators.Policy{})
+	h.joins("acme", acmes, users.RoleViewer)
+	p, err := operators.NewPassword("password", "another long password")
+	require.NoError(t, err)
+	require.NoError(t, h.admin.Create(t.Context(), h.by, "grace", p))
+	require.NoError(t, h.admin.SetPassword(t.Context(), h.by, app.Path{Organization: "acme"}, "grace", p))
+	require.ErrorIs(t, h.admin.Create(t.Context(), h.by, "grace", p), operators.ErrExists)
+	require.NoError(t, h.admin.RemoveAdministrator(t.Context(), h.by, "grace"))
+	require.ErrorContains(t, h.admin.Create(t.Context(), h.by, "grace", p), "several accounts")
 }
 
 // TestFailuresWaitWithoutAPlace checks that sign-ins whose failure is being recorded keep no other

@@ -31,8 +31,8 @@ func (p Program) adminCreate() *cobra.Command {
 		Use:   "create --username NAME",
 		Short: "Create an administrator of the installation",
 		Long: "Create an administrator of the installation, who may do everything in the console. The user is created, or exists already. An\n" +
-			"account that the installation made for this username gets the new password, and its sessions end. On a terminal the\n" +
-			"password is prompted for twice; --password-stdin reads it from the first line of standard input.",
+			"account that the installation made for this username gets the new password, and its sessions and second\n" +
+			"factors end. On a terminal the password is prompted for twice; --password-stdin reads it from the first line of standard input.",
 		Example: "  tocsin admin create --username ada\n" +
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
