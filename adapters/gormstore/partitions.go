@@ -107,8 +107,14 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 		}
 		pages := false // whether Purge deletes its old rows
 		if !is || undroppable {
-			if pages, err = e.isOverdue(ctx, p, oldBefore); err != nil {
+			first, err := e.firstOccurrence(ctx, p.From)
+			if err != nil {
 				return below, err
+			}
+			if first.ID == 0 || first.ID >= p.Until { // It is empty: nothing in it has to wait.
+				pages = undroppable
+			} else {
+				pages = e.isOverdue(first, oldBefore)
 			}
 		}
 		if !pages {
@@ -191,13 +197,11 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 	return old, err
 }
 
-// isOverdue reports whether a partition has an occurrence that stayed longer than the retention
+// isOverdue reports whether the first occurrence of a partition stayed longer than the retention
 // period by the part for which a row may wait for its partition: ids grow more slowly than they did
-// when the partition got its upper bound, or not at all.
-func (e *postgresEngine) isOverdue(ctx context.Context, p partition, oldBefore time.Time) (bool, error) {
-	first, err := e.firstOccurrence(ctx, p.From)
-	overdue := oldBefore.Add(-e.now().Sub(oldBefore) / overdueParts)
-	return first.ID != 0 && first.ID < p.Until && first.CreatedAt.Before(overdue), err
+// when the partition got its upper bound, or not at all, or the partition cannot be dropped.
+func (e *postgresEngine) isOverdue(first occurrenceAge, oldBefore time.Time) bool {
+	return first.CreatedAt.Before(oldBefore.Add(-e.now().Sub(oldBefore) / overdueParts))
 }
 
 // dropPartition drops a partition, unless one of its occurrences was sent or cancelled much later

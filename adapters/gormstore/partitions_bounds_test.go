@@ -294,6 +294,38 @@ func TestFewIDsLeft(t *testing.T) {
 	}
 }
 
+// TestPurgeGoesOnWithoutDropPrivilege has old partitions that cannot be dropped, of which the first is
+// empty at last.
+func TestPurgeGoesOnWithoutDropPrivilege(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	first := a.send(t, 11)
+	a.purge(t)
+	a.setNextID(t, 50_000)
+	second := a.send(t, 11)
+	a.purge(t)
+	a.setNextID(t, 100_000)
+	third := a.send(t, 11)
+	require.Len(t, a.partitions(t), 3)
+	a.age(t, first, 95)
+	a.age(t, second, 81)
+	a.setNextID(t, 150_000)
+	a.Store = openAsOther(t, a.Store, a.address)
+	purge := func() {
+		for range 6 {
+			purgePage(t, a.Store)
+		}
+	}
+	purge()
+	a.assertKept(t, false, first)
+	a.assertKept(t, true, second, third)
+	a.age(t, second, 120)
+	a.age(t, third, 100)
+	a.trigger(t, nil, nil)
+	purge()
+	a.assertKept(t, false, first, second, third)
+}
+
 // TestPurgeOfTwoWithoutDropPrivilege has two old partitions that cannot be dropped.
 func TestPurgeOfTwoWithoutDropPrivilege(t *testing.T) {
 	t.Parallel()
