@@ -130,7 +130,7 @@ const maxExpected = 10 * 365 * 24 * time.Hour
 
 // ExpectedEnd returns when the last open delivery of an occurrence will have ended at this rate a
 // second: not before a delivery is tried again, and at the latest when the occurrence expires. It
-// returns zero when that is unknown or none is open.
+// returns zero when that is unknown or none is open, and after the occurrence has expired.
 func ExpectedEnd(o events.Occurrence, counts map[State]int, perSecond float64, again, now time.Time) time.Time {
 	open := 0
 	for state, n := range counts {
@@ -146,10 +146,14 @@ func ExpectedEnd(o events.Occurrence, counts map[State]int, perSecond float64, a
 	if again.After(end) {
 		end = again
 	}
-	if expires := o.Options.ExpiresAt; !expires.IsZero() && end.After(expires) {
-		end = expires
+	expires := o.Options.ExpiresAt
+	switch {
+	case expires.IsZero() || end.Before(expires):
+		return end
+	case expires.After(now):
+		return expires
 	}
-	return end
+	return time.Time{}
 }
 
 // Words returns what it waits for, to follow "waits for".

@@ -184,6 +184,7 @@ func TestExpectedEnd(t *testing.T) {
 		"ExpiresBefore":     {counts: counts{deliveries.Pending: 120}, perSecond: 2, expires: now.Add(time.Second), want: now.Add(time.Second)},
 		"ExpiresBeforeTheNextAttempt": {counts: counts{deliveries.Retrying: 1}, perSecond: 2, again: now.Add(time.Hour), expires: now.Add(time.Minute),
 			want: now.Add(time.Minute)},
+		"HasExpired":   {counts: counts{deliveries.Sending: 120}, perSecond: 2, expires: now.Add(-time.Minute)},
 		"ExpiresLater": {counts: counts{deliveries.Pending: 120}, perSecond: 2, expires: now.Add(time.Hour), want: now.Add(time.Minute)},
 		"AllOpenOnes":  {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 19, deliveries.Sending: 1}, perSecond: 2, want: now.Add(time.Minute)},
 		"UnknownRate":  {counts: counts{deliveries.Pending: 100}},
