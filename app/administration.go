@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
-
-var errSeveralAccounts = fault.New(fault.Invalid, "this user has several accounts with passwords of the installation, and none is an administrator's: choose another username")
 
 // Administration is the use cases on who can sign in and with which role.
 type Administration struct {
@@ -70,7 +67,7 @@ func (a *Administration) promote(ctx context.Context, tx ports.Tx, by audit.Acto
 		return operators.ErrExists
 	}
 	if len(of) > 1 {
-		return errSeveralAccounts
+		return errSeveral
 	}
 	account, now := of[0].Account, a.clock.Now()
 	account.Administrator = true
