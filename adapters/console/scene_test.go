@@ -49,7 +49,7 @@ func newScene(t *testing.T) *scene {
 		sceneTemplate.set = populate(openFixture(t, url))
 	})
 	s := &scene{fixture: openFixture(t, url), set: sceneTemplate.set}
-	s.signsOn(strangers{}, operators.Policy{})
+	s.signsOn(strangers{}, operators.Policy{Issuer: "https://id.example"})
 	return s
 }
 

@@ -293,7 +293,7 @@ func TestSingleSignOnRefusal(t *testing.T) {
 func TestSingleSignOnIsThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.signsOn(strangers{}, operators.Policy{})
+	f.signsOn(strangers{}, operators.Policy{Issuer: "https://id.example"})
 	b := f.nobody()
 	for range 60 {
 		b.get("/console/sign-in/sso/").is(t, http.StatusSeeOther)

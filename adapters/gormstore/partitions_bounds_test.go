@@ -294,8 +294,8 @@ func TestFewIDsLeft(t *testing.T) {
 	}
 }
 
-// TestPurgeGoesOnWithoutDropPrivilege has old partitions that cannot be dropped, of which the first is
-// empty at last.
+// TestPurgeGoesOnWithoutDropPrivilege has old partitions that cannot be dropped, of which the first
+// is empty at last.
 func TestPurgeGoesOnWithoutDropPrivilege(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
