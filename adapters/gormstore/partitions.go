@@ -107,14 +107,8 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 		}
 		pages := false // whether Purge deletes its old rows
 		if !is || undroppable {
-			first, err := e.firstOccurrence(ctx, p.From)
-			if err != nil {
+			if pages, err = e.isOverdue(ctx, p, undroppable, oldBefore); err != nil {
 				return below, err
-			}
-			if first.ID == 0 || first.ID >= p.Until { // It is empty: nothing in it has to wait.
-				pages = undroppable
-			} else {
-				pages = e.isOverdue(first, oldBefore)
 			}
 		}
 		if !pages {
@@ -199,9 +193,14 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 
 // isOverdue reports whether the first occurrence of a partition stayed longer than the retention
 // period by the part for which a row may wait for its partition: ids grow more slowly than they did
-// when the partition got its upper bound, or not at all, or the partition cannot be dropped.
-func (e *postgresEngine) isOverdue(first occurrenceAge, oldBefore time.Time) bool {
-	return first.CreatedAt.Before(oldBefore.Add(-e.now().Sub(oldBefore) / overdueParts))
+// when the partition got its upper bound, or not at all, or the partition cannot be dropped. In an
+// empty one that cannot be dropped, no row has to wait.
+func (e *postgresEngine) isOverdue(ctx context.Context, p partition, undroppable bool, oldBefore time.Time) (bool, error) {
+	first, err := e.firstOccurrence(ctx, p.From)
+	if first.ID == 0 || first.ID >= p.Until {
+		return undroppable, err
+	}
+	return first.CreatedAt.Before(oldBefore.Add(-e.now().Sub(oldBefore) / overdueParts)), err
 }
 
 // dropPartition drops a partition, unless one of its occurrences was sent or cancelled much later

@@ -294,19 +294,27 @@ func TestFewIDsLeft(t *testing.T) {
 	}
 }
 
+// newArchiveOfTwo returns an archive with an occurrence in each of the two partitions before the
+// last one.
+func newArchiveOfTwo(t *testing.T) (a archive, first, second events.OccurrenceID) {
+	t.Helper()
+	a = newArchive(t)
+	first = a.send(t, 11)
+	a.purge(t)
+	a.setNextID(t, 50_000)
+	second = a.send(t, 11)
+	a.purge(t)
+	require.Len(t, a.partitions(t), 3)
+	return a, first, second
+}
+
 // TestPurgeGoesOnWithoutDropPrivilege has old partitions that cannot be dropped, of which the first
 // is empty at last.
 func TestPurgeGoesOnWithoutDropPrivilege(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t)
-	first := a.send(t, 11)
-	a.purge(t)
-	a.setNextID(t, 50_000)
-	second := a.send(t, 11)
-	a.purge(t)
+	a, first, second := newArchiveOfTwo(t)
 	a.setNextID(t, 100_000)
 	third := a.send(t, 11)
-	require.Len(t, a.partitions(t), 3)
 	a.age(t, first, 95)
 	a.age(t, second, 81)
 	a.setNextID(t, 150_000)
@@ -329,13 +337,7 @@ func TestPurgeGoesOnWithoutDropPrivilege(t *testing.T) {
 // TestPurgeOfTwoWithoutDropPrivilege has two old partitions that cannot be dropped.
 func TestPurgeOfTwoWithoutDropPrivilege(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t)
-	first := a.send(t, 11)
-	a.purge(t)
-	a.setNextID(t, 50_000)
-	second := a.send(t, 11)
-	a.purge(t)
-	require.Len(t, a.partitions(t), 3)
+	a, first, second := newArchiveOfTwo(t)
 	a.setNextID(t, 100_000)
 	a.age(t, first, 95)
 	a.age(t, second, 91)

@@ -65,6 +65,12 @@ func (a archive) age(t *testing.T, id events.OccurrenceID, daysAgo int) {
 	exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET created_at = '%s' WHERE id = %d", created.Format(time.RFC3339), id))
 }
 
+// sent sets when an occurrence was sent, later than it was created.
+func (a archive) sent(t *testing.T, id events.OccurrenceID, daysAgo int) {
+	t.Helper()
+	exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '%s' WHERE id = %d", clock{}.Now().AddDate(0, 0, -daysAgo).Format(time.RFC3339), id))
+}
+
 // purge removes what is old, as a worker does, until nothing changes any more.
 func (a archive) purge(t *testing.T) {
 	t.Helper()
@@ -180,7 +186,7 @@ func TestPartitionWithRecentRowsStays(t *testing.T) {
 		},
 		"an occurrence was sent later": func(t *testing.T, a archive) (events.OccurrenceID, func()) {
 			id := a.send(t, 100)
-			exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '%s' WHERE id = %d", clock{}.Now().AddDate(0, 0, -1).Format(time.RFC3339), id))
+			a.sent(t, id, 1)
 			return id, func() { exec(t, a.Store, "UPDATE occurrences SET send_at = NULL") }
 		},
 	} {
@@ -214,17 +220,14 @@ func TestPartitionIsDroppedLater(t *testing.T) {
 	other := a.send(t, 9)
 	a.purge(t) // which makes the second partition
 	late := a.send(t, 9)
-	sent := func(daysAgo int) {
-		exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET send_at = '%s' WHERE id = %d", clock{}.Now().AddDate(0, 0, -daysAgo).Format(time.RFC3339), late))
-	}
-	sent(79)
+	a.sent(t, late, 79)
 	a.setNextID(t, 50_000)
 	a.send(t, 81)
 	a.age(t, other, 85)
 	a.age(t, late, 85)
 	a.purge(t)
 	a.assertKept(t, true, other, late)
-	sent(81)
+	a.sent(t, late, 81)
 	a.purge(t)
 	a.assertKept(t, false, other, late)
 	assert.NotContains(t, a.partitions(t)[0], "(MINVALUE)")
