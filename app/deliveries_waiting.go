@@ -104,6 +104,17 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 	return waits
 }
 
+// nextAttempts returns the latest time before which one of these deliveries is not tried; zero:
+// none.
+func nextAttempts(ds []deliveries.Delivery) (latest time.Time) {
+	for _, d := range ds {
+		if d.Waiting.Until.After(latest) {
+			latest = d.Waiting.Until
+		}
+	}
+	return latest
+}
+
 // AheadText returns how many messages go before the next one; empty when none waits for its turn.
 func (w ChannelWait) AheadText() string {
 	switch {

@@ -111,8 +111,11 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
-		var again time.Time
-		if r.Waits, again, err = o.waits(ctx, tx, r); err != nil {
+		open, err := o.openDeliveries(ctx, tx, r)
+		if err != nil {
+			return r, err
+		}
+		if r.Waits, err = waits(ctx, tx, r, open); err != nil {
 			return r, err
 		}
 		if r.State != Delivering {
@@ -125,59 +128,55 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		now := o.clock.Now()
 		r.PerSecond = deliveries.Rate(found, r.Counts, recent, now)
 		if !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
-			r.Expected = deliveries.ExpectedEnd(found, r.Counts, r.PerSecond, again, now)
+			r.Expected = deliveries.ExpectedEnd(found, r.Counts, r.PerSecond, nextAttempts(open), now)
 		}
 		return r, nil
 	})
 }
 
-// waits returns what an occurrence waits for, and the latest time at which one of its deliveries is
-// tried again, among those that it reads; zero: none.
-func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport) (waits []ChannelWait, again time.Time, err error) {
-	if r.State == Scheduled {
-		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, again, nil
-	}
-	var open []deliveries.Delivery
+// openDeliveries returns the first open deliveries of an occurrence in each state, with what they
+// wait for.
+func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport) (open []deliveries.Delivery, err error) {
 	for _, s := range deliveries.States() {
 		if !s.Open() || r.Counts[s] == 0 {
 			continue
 		}
 		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, waitsRead)
 		if err != nil {
-			return nil, again, err
+			return nil, err
 		}
 		open = append(open, some...)
 	}
-	if err := setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open)); err != nil {
-		return nil, again, err
+	return open, setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open))
+}
+
+// waits returns what an occurrence with these open deliveries waits for.
+func waits(ctx context.Context, tx ports.Tx, r OccurrenceReport, open []deliveries.Delivery) ([]ChannelWait, error) {
+	if r.State == Scheduled {
+		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, nil
 	}
-	for _, d := range open {
-		if d.Waiting.Until.After(again) {
-			again = d.Waiting.Until
-		}
-	}
-	waits = waitsOf(open)
+	all := waitsOf(open)
 	if r.State == Expanding {
 		lookup, err := waitsForLookup(ctx, tx)
 		if err != nil {
-			return nil, again, err
+			return nil, err
 		}
-		waits = append([]ChannelWait{lookup}, waits...)
+		all = append([]ChannelWait{lookup}, all...)
 	}
-	for i := range waits {
-		w := &waits[i]
+	for i := range all {
+		w := &all[i]
 		if !w.untried || w.For != deliveries.ForWorker && w.For != deliveries.ForLimit {
 			continue
 		}
 		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, w.channel, deliveries.MaxAheadCounted)
 		if err != nil {
-			return nil, again, err
+			return nil, err
 		}
 		if waiting {
 			w.Ahead, w.Waiting = &ahead, w.Behind(ahead)
 		}
 	}
-	return waits, again, nil
+	return all, nil
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {
