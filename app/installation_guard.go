@@ -60,11 +60,11 @@ type guardedQueue struct {
 }
 
 // Expand writes the deliveries of further recipients, unless the installation is read-only.
-func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+func (q guardedQueue) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (deliveries.Expansion, error) {
 	if err := q.state.writable(ctx); err != nil {
 		return deliveries.Expansion{}, hideReadOnly(err, deliveries.ErrNothingToDo)
 	}
-	return q.Queue.Expand(ctx, limit)
+	return q.Queue.Expand(ctx, part, limit)
 }
 
 // Schedule does the scheduled work that is due, unless the installation is read-only.

@@ -22,7 +22,7 @@ import (
 // busyQueue always has work.
 type busyQueue struct{ deliveries.Queue }
 
-func (busyQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
+func (busyQueue) Expand(context.Context, deliveries.ExpansionPart, int) (deliveries.Expansion, error) {
 	return deliveries.Expansion{Deliveries: 1}, nil
 }
 func (busyQueue) Schedule(context.Context, int) (int, error)                 { return 1, nil }
@@ -80,7 +80,7 @@ func TestGuard(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.sends, len(jobs) > 0, name)
 		assert.Equal(t, !c.sends, state.Paused(), name)
-		_, err = queue.Expand(t.Context(), 1)
+		_, err = queue.Expand(t.Context(), deliveries.AllOccurrences, 1)
 		assert.Equal(t, c.changes, err == nil, name)
 		assert.Equal(t, !c.changes, errors.Is(err, deliveries.ErrNothingToDo), name)
 		for _, does := range []func() (int, error){

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
@@ -42,7 +43,7 @@ func TestReportsUseServerClock(t *testing.T) {
 			_, _, err = app.NewTriggers(store, nil, clock, app.NewQuotas(clock, nil, 0)).
 				Trigger(t.Context(), audit.Actor{}, shopFront, "shipped", app.Trigger{Context: events.Context("{}")})
 			require.NoError(t, err)
-			_, err = store.Queue().Expand(t.Context(), 10)
+			_, err = store.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 			require.NoError(t, err)
 			due, err := store.Queue().Due(t.Context())
 			require.NoError(t, err)

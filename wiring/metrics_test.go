@@ -54,7 +54,7 @@ func TestMetrics(t *testing.T) {
 			require.NoError(t, err)
 			assert.Empty(t, problems)
 			want := []string{`tocsin_build_info{`, `tocsin_database_up 1`, `tocsin_database_size_bytes `, `tocsin_database_connections_max{`,
-				`tocsin_loop_last_turn_timestamp_seconds{loop="expand"}`, `tocsin_loops_stuck{loop="heartbeat"} 0`}
+				`tocsin_loop_last_turn_timestamp_seconds{loop="send"}`, `tocsin_loops_stuck{loop="heartbeat"} 0`}
 			if service != "" {
 				want = append(want, `tocsin_http_requests_total{code="200",method="GET",route="/healthz"} 1`)
 			}

@@ -33,7 +33,7 @@ func (d *fixture) failed(t *testing.T) events.OccurrenceID {
 	require.NoError(t, err)
 	o, _, err := use.Triggers.Trigger(t.Context(), audit.Actor{}, web, "shipped", app.Trigger{Context: events.Context("{}")})
 	require.NoError(t, err)
-	step, err := s.Queue().Expand(t.Context(), 10)
+	step, err := s.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, step.Deliveries)
 	due, err := s.Queue().Due(t.Context())

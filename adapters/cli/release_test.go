@@ -33,7 +33,7 @@ func (d *fixture) pending(t *testing.T, ago time.Duration, find bool) events.Occ
 	o, _, err := use.Triggers.Trigger(t.Context(), audit.Actor{}, web, "shipped", app.Trigger{Context: events.Context("{}")})
 	require.NoError(t, err)
 	if find {
-		_, err = s.Queue().Expand(t.Context(), 10)
+		_, err = s.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 	}
 	return o.ID

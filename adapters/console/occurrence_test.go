@@ -32,7 +32,7 @@ func (f *fixture) occurrenceID(text string) events.OccurrenceID {
 func (f *fixture) expand() {
 	f.Helper()
 	for {
-		if _, err := f.store.Queue().Expand(f.Context(), 1000); err != nil {
+		if _, err := f.store.Queue().Expand(f.Context(), deliveries.AllOccurrences, 1000); err != nil {
 			require.ErrorIs(f, err, deliveries.ErrNothingToDo)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -38,7 +39,7 @@ func TestOverview(t *testing.T) {
 		f.fails(failed)
 		f.clock.Advance(24 * time.Hour)
 		f.newOccurrence() // which waits
-		_, err := f.store.Queue().Expand(f.Context(), 100)
+		_, err := f.store.Queue().Expand(f.Context(), deliveries.AllOccurrences, 100)
 		require.NoError(f, err)
 		f.clock.Advance(4 * time.Minute)
 

@@ -37,7 +37,7 @@ func TestDeliveriesOfDeletedMember(t *testing.T) {
 			p := newPost(t, open(t, databases.Postgres(t)))
 			other, ctx, q := p.pooled(t), t.Context(), p.Queue()
 			p.trigger(t, nil, nil)
-			_, err := q.Expand(ctx, 100)
+			_, err := q.Expand(ctx, deliveries.AllOccurrences, 100)
 			require.NoError(t, err)
 			other.Weight = 1
 			require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))
@@ -95,7 +95,7 @@ func TestOffloadLocksMember(t *testing.T) {
 		p := newPost(t, open(t, databases.Postgres(t)))
 		other, ctx, q := p.pooled(t), t.Context(), p.Queue()
 		p.trigger(t, nil, nil)
-		_, err := q.Expand(ctx, 100)
+		_, err := q.Expand(ctx, deliveries.AllOccurrences, 100)
 		require.NoError(t, err)
 		other.Weight = 1
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))

@@ -111,7 +111,7 @@ func TestClockJump(t *testing.T) {
 			for n := range messages {
 				p.trigger(t, nil, nil)
 				if n == messages-late { // The others are expanded while the clocks jump.
-					_, err := stores[0].Queue().Expand(t.Context(), messages)
+					_, err := stores[0].Queue().Expand(t.Context(), deliveries.AllOccurrences, messages)
 					require.NoError(t, err)
 				}
 			}

@@ -47,7 +47,7 @@ func TestLeasesUseServerClock(t *testing.T) {
 	next := func() deliveries.ID {
 		t.Helper()
 		p.trigger(t, nil, nil)
-		_, err := ahead.Queue().Expand(t.Context(), 10)
+		_, err := ahead.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		jobs, err := behind.Queue().Claim(t.Context(), p.channel.ID, "behind", 10, time.Minute)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestUrgencyUsesServerClock(t *testing.T) {
 	for _, priority := range []events.Priority{events.Bulk, events.Urgent} {
 		p.occurs.Priority = priority
 		p.trigger(t, nil, nil)
-		_, err := right.Queue().Expand(t.Context(), 10)
+		_, err := right.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		due, err := behind.Queue().Due(t.Context())
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestPurgeUsesServerClock(t *testing.T) {
 	right, ahead := instance(t, url, wall{}), wrong(1_000*24*time.Hour)
 	p := newPost(t, right)
 	occurrence := p.trigger(t, nil, nil)
-	_, err := right.Queue().Expand(t.Context(), 10)
+	_, err := right.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 	require.NoError(t, err)
 	now := time.Now()
 	exec(t, right, "UPDATE deliveries SET state = 3, turn = NULL")

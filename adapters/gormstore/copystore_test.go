@@ -29,7 +29,7 @@ func TestSendingCount(t *testing.T) {
 			return n
 		}
 		p.trigger(t, nil, nil)
-		_, err := s.Queue().Expand(t.Context(), 10)
+		_, err := s.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		assert.Zero(t, sending(), "it waits")
 		jobs, err := s.Queue().Claim(t.Context(), p.channel.ID, "a", 10, time.Minute)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -50,7 +51,7 @@ func TestPageBesideInactiveSubscriptions(t *testing.T) {
 	p.trigger(t, nil, nil)
 	heard, hear := statements()
 	s.Overhear(hear)
-	_, err := p.Queue().Expand(t.Context(), 1)
+	_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 1)
 	require.NoError(t, err)
 	var bounds string
 	for statement := range heard {

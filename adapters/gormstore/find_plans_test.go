@@ -20,7 +20,7 @@ func TestDeliveryPlans(t *testing.T) {
 		s := open(t, url)
 		p := newPost(t, s)
 		o := p.trigger(t, nil, nil)
-		_, err := p.Queue().Expand(t.Context(), 10)
+		_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		var mu sync.Mutex
 		var heard []string

@@ -45,7 +45,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	t.Helper()
 	ctx, now, org := t.Context(), clock{}.Now(), p.channel.Organization
 	o := p.trigger(t, nil, nil)
-	_, err := p.Queue().Expand(ctx, 10)
+	_, err := p.Queue().Expand(ctx, deliveries.AllOccurrences, 10)
 	require.NoError(t, err)
 	account := operators.Account{User: p.member.User, Changed: now}
 	session := operators.Session{Digest: operators.Digest{1}, Expires: now}

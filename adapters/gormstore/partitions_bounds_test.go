@@ -44,7 +44,7 @@ func (a archive) assertExpands(t *testing.T, id int) {
 	o := a.trigger(t, nil, nil)
 	var err error
 	for err == nil {
-		_, err = a.Queue().Expand(t.Context(), 100)
+		_, err = a.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 	}
 	require.ErrorIs(t, err, deliveries.ErrNothingToDo)
 	a.assertKept(t, true, o.ID)

@@ -52,7 +52,7 @@ func (a archive) send(t *testing.T, daysAgo int) events.OccurrenceID {
 func (a archive) wait(t *testing.T, daysAgo int) events.OccurrenceID {
 	t.Helper()
 	o := a.trigger(t, nil, nil)
-	done, err := a.Queue().Expand(t.Context(), 100)
+	done, err := a.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Deliveries)
 	a.age(t, o.ID, daysAgo)
@@ -261,7 +261,7 @@ func TestMaintenancePause(t *testing.T) {
 	assert.Equal(t, 1, page())
 
 	// A clock that goes back does not prolong the rest.
-	done, err := a.Queue().Expand(t.Context(), 100)
+	done, err := a.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Deliveries)
 	exec(t, a.Store, "ANALYZE deliveries")
@@ -299,11 +299,11 @@ func TestInterruptedPartitionIsFinished(t *testing.T) {
 			}
 			// What is beyond the bound waits for the new partition.
 			o := a.trigger(t, nil, nil)
-			_, err := a.Queue().Expand(t.Context(), 100)
+			_, err := a.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 			require.ErrorIs(t, err, ports.ErrUnavailable)
 			a.purge(t)
 			require.Len(t, a.partitions(t), 2)
-			done, err := a.Queue().Expand(t.Context(), 100)
+			done, err := a.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 			require.NoError(t, err)
 			assert.Equal(t, o.ID, done.Occurrence)
 			a.assertKept(t, true, id, o.ID)

@@ -146,7 +146,7 @@ func TestPgBouncer(t *testing.T) {
 		}
 		sent := 0
 		for sent < messages {
-			_, err := other.Queue().Expand(t.Context(), messages)
+			_, err := other.Queue().Expand(t.Context(), deliveries.AllOccurrences, messages)
 			if err != nil {
 				require.ErrorIs(t, err, deliveries.ErrNothingToDo)
 			}

@@ -41,7 +41,7 @@ func TestRoundTrips(t *testing.T) {
 		_, _, err := triggers.Trigger(ctx, audit.Actor{Name: "shop"}, app.Path{Organization: "acme", Project: "shop", Application: "web"}, "order", what)
 		require.NoError(t, err)
 		step("trigger")
-		done, err := q.Expand(ctx, 10)
+		done, err := q.Expand(ctx, deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Deliveries)
 		step("expand")

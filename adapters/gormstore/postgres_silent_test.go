@@ -79,7 +79,7 @@ func everything(s *gormstore.Store) map[string]func() error {
 			return enroll(ctx, s, "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "a@example.org"}}}})
 		},
 		"Ready":  func() error { return s.Ready(ctx) },
-		"Expand": func() error { _, err := q.Expand(ctx, 10); return err },
+		"Expand": func() error { _, err := q.Expand(ctx, deliveries.AllOccurrences, 10); return err },
 		"Due":    func() error { _, err := q.Due(ctx); return err },
 		"Claim":  func() error { _, err := q.Claim(ctx, 1, "w", 10, time.Minute); return err },
 		"Renew":  func() error { _, err := q.Renew(ctx, "w", []deliveries.ID{1}, time.Minute); return err },

@@ -58,9 +58,18 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 	})
 }
 
-func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
+// ExpansionParts returns small and large occurrences on Postgres. SQLite has one writer: there a
+// small occurrence would wait for a page of a large one anyway.
+func (q queue) ExpansionParts() []deliveries.ExpansionPart {
+	if q.store.engine.dialect() == onPostgres {
+		return []deliveries.ExpansionPart{deliveries.SmallOccurrences, deliveries.LargeOccurrences}
+	}
+	return []deliveries.ExpansionPart{deliveries.AllOccurrences}
+}
+
+func (q queue) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (done deliveries.Expansion, err error) {
 	turns := q.store.turns
-	turn := turns.nextExpansion(limit)
+	turn := turns.nextExpansion(part, limit)
 	for {
 		turn.found = foundExpansion{}
 		err = q.workAsync(ctx, func(t tx) error {
@@ -74,7 +83,7 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 		}
 		switch {
 		case err == nil:
-			turns.expanded(turn.found)
+			turns.expanded(turn)
 			if done.Completed > 0 {
 				q.store.names.remove(done.Occurrence)
 			}

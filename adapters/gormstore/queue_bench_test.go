@@ -141,7 +141,7 @@ func (c *crowd) expand(b *testing.B, want int) {
 	b.Helper()
 	written := 0
 	for {
-		done, err := c.Queue().Expand(b.Context(), 10_000)
+		done, err := c.Queue().Expand(b.Context(), deliveries.AllOccurrences, 10_000)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			break
 		}

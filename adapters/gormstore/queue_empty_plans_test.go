@@ -58,7 +58,7 @@ func (p *post) attempts(t *testing.T) {
 	t.Helper()
 	for _, state := range []deliveries.State{deliveries.Sent, deliveries.Failed} {
 		p.trigger(t, nil, nil)
-		_, err := p.Queue().Expand(t.Context(), 10)
+		_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		jobs, err := p.Queue().Claim(t.Context(), p.channel.ID, "w", 1, time.Minute)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestGrowingQueueIsAnalyzed(t *testing.T) {
 		return err
 	}))
 	for done := 0; done < 600; {
-		e, err := other.Queue().Expand(t.Context(), 1_000)
+		e, err := other.Queue().Expand(t.Context(), deliveries.AllOccurrences, 1_000)
 		require.NoError(t, err)
 		done += e.Deliveries
 	}
@@ -159,7 +159,7 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	exec(t, s, "VACUUM ANALYZE") // when few waited
 	exec(t, s, "UPDATE occurrences SET expanded_at = NULL")
 	before := readOf(t, s, "occurrences")
-	done, err := p.Queue().Expand(t.Context(), 100)
+	done, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 	require.NoError(t, err)
 	assert.Equal(t, o.Organization, done.Organization)
 	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
@@ -172,14 +172,14 @@ func TestExpansionPlanOfEmptyQueue(t *testing.T) {
 	p := emptyQueue(t, "occurrences")
 	for range 3 { // one for each connection
 		p.trigger(t, nil, nil)
-		_, err := p.Queue().Expand(t.Context(), 100)
+		_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 		require.NoError(t, err)
 	}
 	const columns = `organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
 		cursor_notification, cursor_phase, cursor_assignment`
 	exec(t, p.Store, "INSERT INTO occurrences ("+columns+") SELECT "+columns+" FROM (SELECT * FROM occurrences LIMIT 1) AS o CROSS JOIN generate_series(1, 20000) AS n")
 	before := readOf(t, p.Store, "occurrences")
-	_, err := p.Queue().Expand(t.Context(), 100)
+	_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 	require.NoError(t, err)
 	assert.Less(t, readOf(t, p.Store, "occurrences")-before, 20_000/4, "rows and entries of indexes that were read")
 }
@@ -191,7 +191,7 @@ func TestExpansionPlan(t *testing.T) {
 	expand := func() {
 		for range 3 { // one for each connection
 			p.trigger(t, nil, nil)
-			_, err := p.Queue().Expand(t.Context(), 100)
+			_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 			require.NoError(t, err)
 		}
 	}

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -19,6 +20,7 @@ const (
 
 // expansionTurn is whose turn it is to be expanded, and what was found.
 type expansionTurn struct {
+	part      deliveries.ExpansionPart
 	queues    []deliveries.ExpansionQueue
 	after     map[deliveries.ExpansionQueue]orgs.ID
 	postponed []events.OccurrenceID
@@ -47,18 +49,20 @@ type expansionFailures struct {
 type postponement struct {
 	until time.Time
 	lasts time.Duration
+	large bool // of the occurrence
 }
 
 // nextExpansion returns whose turn it is.
-func (t *turns) nextExpansion(limit int) expansionTurn {
+func (t *turns) nextExpansion(part deliveries.ExpansionPart, limit int) expansionTurn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f, now := t.failures, t.clock.Now()
 	maps.DeleteFunc(f.occurrences, func(_ events.OccurrenceID, p postponement) bool { return now.Sub(p.until) >= p.lasts })
 	maps.DeleteFunc(f.events, func(_ events.ID, until time.Time) bool { return !now.Before(until) })
-	turn := expansionTurn{queues: deliveries.ExpansionQueues(t.expansions), after: maps.Clone(t.organizations), limit: limit, alone: map[events.ID]bool{}}
+	turn := expansionTurn{part: part, queues: deliveries.ExpansionQueues(part, t.expansions[part]), after: maps.Clone(t.organizations), limit: limit,
+		alone: map[events.ID]bool{}}
 	for o, p := range f.occurrences {
-		if now.Before(p.until) {
+		if now.Before(p.until) && turn.has(p.large) {
 			turn.postponed = append(turn.postponed, o)
 		}
 	}
@@ -68,17 +72,23 @@ func (t *turns) nextExpansion(limit int) expansionTurn {
 	return turn
 }
 
+// has reports whether occurrences of this size are in the part.
+func (t expansionTurn) has(large bool) bool {
+	return slices.ContainsFunc(t.queues, func(q deliveries.ExpansionQueue) bool { return q.Large == large })
+}
+
 // expanded records an expansion: the next turn is another one's.
-func (t *turns) expanded(found foundExpansion) {
+func (t *turns) expanded(turn expansionTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.failures.occurrences, found.first.ID)
-	t.advance(found.first)
+	delete(t.failures.occurrences, turn.found.first.ID)
+	t.advance(turn)
 }
 
 // advance moves the turn on. t.mu is locked.
-func (t *turns) advance(o occurrenceRow) {
-	t.expansions++
+func (t *turns) advance(turn expansionTurn) {
+	o := turn.found.first
+	t.expansions[turn.part]++
 	t.organizations[deliveries.ExpansionQueue{Large: o.Large, Priority: o.Priority}] = o.OrganizationID
 }
 
@@ -100,8 +110,8 @@ func (t *turns) failed(turn *expansionTurn) (again bool) {
 	delete(f.events, o.EventID)
 	if p, known := f.occurrences[o.ID]; known || len(f.occurrences) < maxPostponed {
 		lasts := min(max(2*p.lasts, expansionRetry), expansionRetryMax)
-		f.occurrences[o.ID] = postponement{now.Add(lasts), lasts}
+		f.occurrences[o.ID] = postponement{now.Add(lasts), lasts, o.Large}
 	}
-	t.advance(o)
+	t.advance(*turn)
 	return false
 }

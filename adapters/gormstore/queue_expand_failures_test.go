@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/test/databases"
 )
@@ -20,10 +21,13 @@ func TestExpansionOfOthersAfterAFailure(t *testing.T) {
 		limitTo []string
 		limit   int
 		reached int
+		part    deliveries.ExpansionPart
 	}{
-		"in pages":            {nil, pageOfFew, people},
-		"in a set":            {nil, 10 * people, people},
-		"in a set of singles": {[]string{"ada@example.org"}, 10 * people, 1},
+		"in pages":               {nil, pageOfFew, people, deliveries.AllOccurrences},
+		"in a set":               {nil, 10 * people, people, deliveries.AllOccurrences},
+		"in a set of singles":    {[]string{"ada@example.org"}, 10 * people, 1, deliveries.AllOccurrences},
+		"in pages of large ones": {nil, pageOfFew, people, deliveries.LargeOccurrences},
+		"in a set of small ones": {[]string{"ada@example.org"}, 10 * people, 1, deliveries.SmallOccurrences},
 	} {
 		for database, url := range map[string]func(testing.TB) string{"sqlite": databases.SQLite, "postgres": databases.Postgres} {
 			t.Run(name+"/"+database, func(t *testing.T) {
@@ -37,13 +41,13 @@ func TestExpansionOfOthersAfterAFailure(t *testing.T) {
 				failures := 0
 				for n := 0; fmt.Sprint(lines(t, h.Handle(), 0, "SELECT COUNT(*) FROM occurrences WHERE expanded_at IS NULL")) != "[1]"; n++ {
 					require.Less(t, n, 30, "the others are not expanded")
-					if _, err := h.Queue().Expand(t.Context(), again.limit); err != nil {
+					if _, err := h.Queue().Expand(t.Context(), again.part, again.limit); err != nil {
 						require.ErrorContains(t, err, "refused")
 						failures++
 					}
 				}
 				assert.Positive(t, failures)
-				_, err := h.Queue().Expand(t.Context(), again.limit)
+				_, err := h.Queue().Expand(t.Context(), again.part, again.limit)
 				require.ErrorContains(t, err, "refused", "it is tried again, because nothing else waits")
 				require.ErrorContains(t, err, fmt.Sprintf("occurrence %d: ", all[1]))
 				accept()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -48,7 +49,7 @@ func TestListChangesBetweenPagesOfNames(t *testing.T) {
 	onDisk(t, func(t *testing.T, url string) {
 		h, names := namePeople(t, url)
 		h.trigger(t, names, nil)
-		_, err := h.Queue().Expand(t.Context(), pageOfFew)
+		_, err := h.Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 		require.NoError(t, err)
 		require.NoError(t, h.Update(t.Context(), func(tx ports.Tx) error {
 			on, err := tx.Lists().Recipients(t.Context(), h.list, 0, 100)
@@ -56,7 +57,7 @@ func TestListChangesBetweenPagesOfNames(t *testing.T) {
 			_, err = tx.Lists().Remove(t.Context(), h.list, []channels.AssignmentID{on[8].ID})
 			return err
 		}))
-		_, err = open(t, url).Queue().Expand(t.Context(), pageOfFew)
+		_, err = open(t, url).Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 		require.NoError(t, err)
 		h.expandAll(t)
 		h.assertOnce(t, 7)

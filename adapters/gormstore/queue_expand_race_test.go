@@ -60,7 +60,7 @@ func TestExpansionResumes(t *testing.T) {
 	}
 	results := make(chan result, 1)
 	go func() {
-		done, err := other.Queue().Expand(context.Background(), 100)
+		done, err := other.Queue().Expand(context.Background(), deliveries.AllOccurrences, 100)
 		results <- result{done, err}
 	}()
 	require.Eventually(t, func() bool {

@@ -73,7 +73,7 @@ func (h *household) assign(t *testing.T, a users.Address, through channels.Chann
 func (h *household) expandAll(t *testing.T) (pages []int) {
 	t.Helper()
 	for h.waits(t) {
-		done, err := h.Queue().Expand(t.Context(), pageOfFew)
+		done, err := h.Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			continue
 		}
@@ -149,7 +149,7 @@ func TestRecipientAddedDuringExpansion(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, open(t, databases.Postgres(t)), 4)
 	h.trigger(t, nil, nil)
-	done, err := h.Queue().Expand(t.Context(), pageOfFew)
+	done, err := h.Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 	require.NoError(t, err)
 	require.Equal(t, 3, done.Deliveries)
 	h.join(t, "late@example.org")
@@ -167,10 +167,10 @@ func TestExpandAfterLostConnection(t *testing.T) {
 		CREATE FUNCTION crash() RETURNS TRIGGER LANGUAGE plpgsql AS
 			'BEGIN IF nextval(''crashes'') = 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NULL; END';
 		CREATE CONSTRAINT TRIGGER crashes AFTER UPDATE ON occurrences DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION crash()`)
-	done, err := h.Queue().Expand(t.Context(), pageOfFew)
+	done, err := h.Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 	require.NoError(t, err)
 	require.Equal(t, 3, done.Deliveries)
-	_, err = h.Queue().Expand(t.Context(), pageOfFew)
+	_, err = h.Queue().Expand(t.Context(), deliveries.AllOccurrences, pageOfFew)
 	require.ErrorIs(t, err, ports.ErrUnavailable)
 	h.expandAll(t)
 	h.assertOnce(t, 5)
@@ -203,7 +203,7 @@ func TestWorkersShareAnOccurrence(t *testing.T) {
 	for _, s := range []*gormstore.Store{h.Store, open(t, address)} {
 		workers.Go(func() {
 			for waits := true; waits && !t.Failed(); {
-				_, err := s.Queue().Expand(context.Background(), pageOfFew)
+				_, err := s.Queue().Expand(context.Background(), deliveries.AllOccurrences, pageOfFew)
 				if !errors.Is(err, deliveries.ErrNothingToDo) {
 					assert.NoError(t, err)
 				}

@@ -121,7 +121,7 @@ func (p *post) everything(t *testing.T) {
 	ctx, q := t.Context(), p.Queue()
 	for _, options := range [][2][]string{{nil, nil}, {{"ada@example.org"}, {"Mail"}}} {
 		o := p.trigger(t, options[0], options[1])
-		done, err := q.Expand(ctx, 100)
+		done, err := q.Expand(ctx, deliveries.AllOccurrences, 100)
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Deliveries)
 		due, err := q.Due(ctx)
@@ -211,7 +211,7 @@ func (p *post) expandPages(t *testing.T) {
 			o, made := p.trigger(t, limitTo, nil), 0
 			for done := (deliveries.Expansion{}); done.Completed == 0 || done.Occurrence != o.ID; {
 				var err error
-				done, err = p.Queue().Expand(ctx, 1)
+				done, err = p.Queue().Expand(ctx, deliveries.AllOccurrences, 1)
 				require.NoError(t, err)
 				if done.Occurrence == o.ID {
 					made += done.Deliveries
@@ -241,7 +241,7 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	ctx, q, now := t.Context(), p.Queue(), clock{}.Now()
 	for _, limitTo := range [][]string{nil, {"ada@example.org"}} {
 		p.trigger(t, limitTo, []string{"mail"})
-		_, err := q.Expand(ctx, 100)
+		_, err := q.Expand(ctx, deliveries.AllOccurrences, 100)
 		require.NoError(t, err)
 		jobs, err := q.Claim(ctx, p.channel.ID, "w", 10, time.Minute)
 		require.NoError(t, err)
@@ -265,7 +265,7 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 		require.NoError(t, q.ClearOutage(ctx, p.channel.ID, "a"))
 	}
 	p.trigger(t, nil, nil)
-	_, err := q.Expand(ctx, 100)
+	_, err := q.Expand(ctx, deliveries.AllOccurrences, 100)
 	require.NoError(t, err)
 	to.Weight = 1
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, to) }))
@@ -441,7 +441,7 @@ func TestClaimPlans(t *testing.T) {
 				claims = append(claims, statement)
 			}
 		})
-		_, err := p.Queue().Expand(t.Context(), 10)
+		_, err := p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		locked, err := p.LockShared(t.Context(), p.channel.ID, events.Normal, []orgs.ProjectID{p.project.ID, p.project.ID + 1}, 2)
 		require.NoError(t, err)

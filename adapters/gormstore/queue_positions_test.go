@@ -37,7 +37,7 @@ func TestClaimPositions(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, s.Close()) })
 		p := newPost(t, s)
 		p.trigger(t, nil, nil)
-		_, err = s.Queue().Expand(t.Context(), 10)
+		_, err = s.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 		require.NoError(t, err)
 		added := 0
 		// add adds a waiting delivery, or a retry if it has no turn.

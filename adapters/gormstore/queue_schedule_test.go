@@ -109,7 +109,7 @@ func TestExpiredWhileScheduled(t *testing.T) {
 			_, err := p.Queue().Schedule(t.Context(), 1) // One begins, and all are swept.
 			require.NoError(t, err)
 		}
-		for err := error(nil); !errors.Is(err, deliveries.ErrNothingToDo); _, err = p.Queue().Expand(t.Context(), 10) {
+		for err := error(nil); !errors.Is(err, deliveries.ErrNothingToDo); _, err = p.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10) {
 			require.NoError(t, err)
 		}
 		count := func(state string) (n int) {

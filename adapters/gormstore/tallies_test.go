@@ -18,7 +18,7 @@ func TestRecentRate(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		h := newHousehold(t, open(t, url), 40)
 		o := h.trigger(t, nil, nil)
-		_, err := h.Queue().Expand(t.Context(), 100)
+		_, err := h.Queue().Expand(t.Context(), deliveries.AllOccurrences, 100)
 		require.NoError(t, err)
 		jobs, err := h.Queue().Claim(t.Context(), h.channel.ID, "one", 40, time.Hour)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
@@ -43,7 +44,7 @@ func TestVerify(t *testing.T) {
 					return errors.Join(err, tx.Factors().SaveTOTP(t.Context(), factors.TOTP{Account: account, Secret: factors.NewSecret(), Created: clock{}.Now()}))
 				}))
 				p.trigger(t, nil, nil)
-				_, err := s.Queue().Expand(t.Context(), 10)
+				_, err := s.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 				require.NoError(t, err)
 				all, err := s.Verify(t.Context())
 				require.NoError(t, err)

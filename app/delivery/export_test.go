@@ -20,7 +20,15 @@ func (p Places) Acquire(ctx context.Context, org orgs.ID, c channels.ID) bool {
 func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(channelRef{org, c}) }
 
 // NextPage returns the size of the next page of an expansion.
-func NextPage(size, written int, took time.Duration) int { return nextPage(size, written, took) }
+func NextPage(wanted time.Duration, size, written int, took time.Duration) int {
+	return nextPage(wanted, size, written, took)
+}
+
+// The times that a page of an expansion is to take.
+const (
+	PageTime      = pageTime
+	LargePageTime = largePageTime
+)
 
 // SawCertificate notes a certificate as an attempt does.
 func (w *Worker) SawCertificate(c channels.ID, ends time.Time) {

@@ -120,7 +120,11 @@ func (q *fakeQueue) addTo(c channels.ID, address string) string {
 	return string(rune(id))
 }
 
-func (q *fakeQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
+func (q *fakeQueue) ExpansionParts() []deliveries.ExpansionPart {
+	return []deliveries.ExpansionPart{deliveries.AllOccurrences}
+}
+
+func (q *fakeQueue) Expand(context.Context, deliveries.ExpansionPart, int) (deliveries.Expansion, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.expansions) == 0 {

@@ -44,13 +44,14 @@ func TestNextPage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, c.want, delivery.NextPage(c.size, c.written, c.took))
+			assert.Equal(t, c.want, delivery.NextPage(delivery.PageTime, c.size, c.written, c.took))
 		})
 	}
 
 	// The database has become faster or slower since the size of the first page was set. It writes
 	// at least 16,000 rows a second, and each page has a fixed cost.
 	t.Run("TwoPagesAreSlowAtMost", rapid.MakeCheck(func(t *rapid.T) {
+		wanted := rapid.SampledFrom([]time.Duration{delivery.PageTime, delivery.LargePageTime}).Draw(t, "time of a page")
 		size := rapid.IntRange(smallestPage, largestPage).Draw(t, "size")
 		rate := rapid.IntRange(16_000, 1_000_000).Draw(t, "rows a second")
 		own := time.Duration(rapid.IntRange(0, 10).Draw(t, "costs of a page")) * time.Millisecond
@@ -59,11 +60,11 @@ func TestNextPage(t *testing.T) {
 			if page > 1 && took > longestPage {
 				t.Fatalf("page %d of %d takes %s", page, size, took)
 			}
-			if size = delivery.NextPage(size, size, took); size < smallestPage || size > largestPage {
+			if size = delivery.NextPage(wanted, size, size, took); size < smallestPage || size > largestPage {
 				t.Fatalf("a page of %d", size)
 			}
 		}
-		fits := max(smallestPage, min(largestPage, int((50*time.Millisecond-own)*time.Duration(rate)/time.Second)))
+		fits := max(smallestPage, min(largestPage, int((wanted-own)*time.Duration(rate)/time.Second)))
 		if float64(size) < 0.9*float64(fits) {
 			t.Fatalf("pages of %d where %d fit", size, fits)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// library is a queue with only the methods that the render cache calls.
+// library is a queue with only the methods that a new worker and the render cache call.
 type library struct {
 	deliveries.Queue
 	context string
@@ -24,6 +24,8 @@ type library struct {
 	read    [][]events.OccurrenceID
 	inputs  int
 }
+
+func (*library) ExpansionParts() []deliveries.ExpansionPart { return nil }
 
 func (l *library) Occurrences(_ context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error) {
 	l.read = append(l.read, ids)

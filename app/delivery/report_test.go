@@ -227,9 +227,9 @@ type unexpandable struct {
 	failures int
 }
 
-func (q *unexpandable) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+func (q *unexpandable) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (deliveries.Expansion, error) {
 	if q.failures == 0 {
-		return q.fakeQueue.Expand(ctx, limit)
+		return q.fakeQueue.Expand(ctx, part, limit)
 	}
 	q.failures--
 	if q.failures == 0 {

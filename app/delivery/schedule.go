@@ -25,7 +25,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 		n, err := w.schedule(ctx)
 		loop.Result(ctx, "scheduled occurrences could not be started", err)
 		if n > 0 {
-			notify(w.expand)
+			w.notifyExpanders()
 			continue
 		}
 		loop.Pause(w.set.Poll)

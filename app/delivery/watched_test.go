@@ -36,9 +36,9 @@ func (h *hanging) Due(ctx context.Context) ([]deliveries.Due, error) {
 	return h.fakeQueue.Due(ctx)
 }
 
-func (h *hanging) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+func (h *hanging) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (deliveries.Expansion, error) {
 	h.call("expand")
-	return h.fakeQueue.Expand(ctx, limit)
+	return h.fakeQueue.Expand(ctx, part, limit)
 }
 
 func (h *hanging) Purge(ctx context.Context, old deliveries.Expiry, limit int) (int, error) {

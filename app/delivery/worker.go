@@ -5,7 +5,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -50,32 +49,6 @@ type Settings struct {
 	Paused func() bool
 }
 
-// Limits of the pages of an expansion. Other writers wait while a page is written, so it is as
-// large as can be written in expansionTime.
-const (
-	expansionPage = 10_000 // at most
-	expansionMin  = 1_000
-	expansionTime = 50 * time.Millisecond
-	// expansionRest is the pause between small occurrences and the next page. Their messages are
-	// claimed in it: on SQLite a claim would wait for the page.
-	expansionRest = 5 * time.Millisecond
-)
-
-// nextPage returns the size of the next page, after a page of size recipients whose written
-// deliveries took some time. It grows by no more than half, and shrinks by no more than a quarter,
-// because other work slows single pages. After a page that took much too long it shrinks as far as
-// necessary.
-func nextPage(size, written int, took time.Duration) int {
-	if written < expansionMin/2 || took <= 0 {
-		return size // A small page says nothing about large ones.
-	}
-	fits := int(float64(written) * float64(expansionTime) / float64(took))
-	if took <= 2*expansionTime {
-		fits = max(fits, size*3/4)
-	}
-	return min(max(fits, expansionMin), size*3/2, expansionPage)
-}
-
 // Looking for due deliveries takes at most dueShare of a processor's time in the long run, and
 // dueBurst at once: with a backlog every answer is a reason to look again.
 const (
@@ -114,9 +87,9 @@ type Worker struct {
 	attempts *slotPool // for attempts, until their outcomes are recorded
 	claiming *slotPool // for reading and claiming from the queue
 
-	expand chan struct{} // notifies expandLoop
-	claim  chan struct{} // notifies sendLoop
-	added  atomic.Bool   // new work has come, of which sendLoop has not been notified yet
+	expanders []*expander
+	claim     chan struct{} // notifies sendLoop
+	added     atomic.Bool   // new work has come, of which sendLoop has not been notified yet
 
 	certificates certificates
 	occurrences  *occurrenceCache
@@ -148,7 +121,10 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		certificates: certificates{byChannel: map[channels.ID]certificate{}}, occurrences: newOccurrenceCache(), attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
-		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), measured: make(chan struct{}), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
+		claim: make(chan struct{}, 1), measured: make(chan struct{}), senders: map[channels.ID]*sender{}, held: map[*claims]bool{}}
+	for _, part := range queue.ExpansionParts() {
+		w.expanders = append(w.expanders, newExpander(w, part))
+	}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w
 }
@@ -159,20 +135,23 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
 	recording.Go(func() { w.records.run(ctx) })
-	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
+	named := map[string]func(context.Context, *watchdog.Loop){
 		"purge": w.purgeLoop, "notify": w.notifyLoop, "schedule": w.scheduleLoop,
 		// Only the end of the worker ends its presence, not a restart of the loop.
 		"heartbeat": func(loopCtx context.Context, loop *watchdog.Loop) { w.heartbeatLoop(loopCtx, ctx, loop) },
 		// A sender may run longer than the loop that started it.
-		"expand": func(loopCtx context.Context, loop *watchdog.Loop) {
-			w.awaitSkew(loopCtx, loop)
-			w.expandLoop(loopCtx, ctx, loop)
-		},
 		"send": func(loopCtx context.Context, loop *watchdog.Loop) {
 			w.awaitSkew(loopCtx, loop)
 			w.sendLoop(loopCtx, ctx, loop)
 		},
-	} {
+	}
+	for _, e := range w.expanders {
+		named[e.name] = func(loopCtx context.Context, loop *watchdog.Loop) {
+			w.awaitSkew(loopCtx, loop)
+			e.run(loopCtx, ctx, loop)
+		}
+	}
+	for name, loop := range named {
 		loops.Go(func() { w.set.Watchdog.Run(ctx, name, loop) })
 	}
 	loops.Wait()
@@ -243,56 +222,9 @@ func (w *Worker) notifyLoop(ctx context.Context, loop *watchdog.Loop) {
 			return
 		case <-added:
 			w.added.Store(true)
-			notify(w.expand)
+			w.notifyExpanders()
 		}
 	}
-}
-
-// expandLoop expands triggered occurrences until ctx ends. It notifies the senders of the channels
-// that got deliveries, if they are known. The senders work until senderCtx ends.
-func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
-	afterPage := false
-	for size := expansionMin; ctx.Err() == nil; {
-		loop.Tick()
-		began := w.clock.Now()
-		done, err := w.expandPage(ctx, size)
-		for _, d := range done.Due {
-			w.notifySender(senderCtx, d)
-		}
-		// The senders have probably been notified of the added work by this expansion.
-		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
-			notify(w.claim)
-		}
-		loop.Result(ctx, "an occurrence could not be expanded", err, deliveries.ErrNothingToDo)
-		if err == nil {
-			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
-			w.set.Meter.Expanded(done)
-			small := len(done.Due) > 0
-			if small && afterPage {
-				pace.Pause(ctx, expansionRest, nil)
-			}
-			afterPage = !small
-			continue
-		}
-		if done.Occurrence != 0 && ctx.Err() == nil {
-			w.set.Meter.ExpansionFailed()
-		}
-		loop.Pause(w.set.Poll)
-		pace.Pause(ctx, w.set.Poll, w.expand)
-	}
-}
-
-// expandPage expands a page of an occurrence, in a span of the trace that triggered it.
-func (w *Worker) expandPage(ctx context.Context, size int) (deliveries.Expansion, error) {
-	ctx, span := w.set.Tracer.Begin(ctx, ports.SpanStart{Name: "expand", Held: true})
-	done, err := w.queue.Expand(ctx, size)
-	if !errors.Is(err, deliveries.ErrNothingToDo) {
-		span.Number("tocsin.occurrence", int64(done.Occurrence))
-		span.Number("tocsin.deliveries", int64(done.Deliveries))
-		span.Release(done.Traceparent)
-	}
-	span.End(err != nil)
-	return done, err
 }
 
 func (w *Worker) purgeLoop(ctx context.Context, loop *watchdog.Loop) {

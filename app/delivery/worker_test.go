@@ -86,8 +86,8 @@ type expansionTimes struct {
 	at []time.Time
 }
 
-func (q *expansionTimes) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
-	done, err := q.fakeQueue.Expand(ctx, limit)
+func (q *expansionTimes) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (deliveries.Expansion, error) {
+	done, err := q.fakeQueue.Expand(ctx, part, limit)
 	if err == nil {
 		q.at = append(q.at, time.Now())
 	}

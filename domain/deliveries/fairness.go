@@ -75,18 +75,34 @@ type ExpansionQueue struct {
 	Priority events.Priority
 }
 
+// ExpansionPart is a part of the occurrences whose recipients are still to be found.
+type ExpansionPart int
+
+// The parts: small and large occurrences are those in the queues of each size.
+const (
+	AllOccurrences ExpansionPart = iota
+	SmallOccurrences
+	LargeOccurrences
+)
+
 // classOrder are the first classes in a round of expansions of one size.
 var classOrder = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
 
-// ExpansionQueues returns every queue, in the order of the nth expansion: small occurrences and
-// large ones take turns. Of eight expansions of each size six begin with urgent, and one each with
-// normal and with bulk.
-func ExpansionQueues(n uint64) []ExpansionQueue {
-	first := classOrder[n/2%uint64(len(classOrder))]
+// ExpansionQueues returns every queue of a part, in the order of its nth expansion. Of all
+// occurrences, small ones and large ones take turns. Of eight expansions of each size six begin
+// with urgent, and one each with normal and with bulk.
+func ExpansionQueues(part ExpansionPart, n uint64) []ExpansionQueue {
+	sizes := []bool{n%2 == 1, n%2 == 0}
+	if part == AllOccurrences {
+		n /= 2
+	} else {
+		sizes = []bool{part == LargeOccurrences}
+	}
+	first := classOrder[n%uint64(len(classOrder))]
 	classes := slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { return p == first })
 	classes = slices.Insert(classes, 0, first)
 	var queues []ExpansionQueue
-	for _, large := range []bool{n%2 == 1, n%2 == 0} {
+	for _, large := range sizes {
 		for _, p := range classes {
 			queues = append(queues, ExpansionQueue{large, p})
 		}

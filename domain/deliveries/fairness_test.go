@@ -1,6 +1,8 @@
 package deliveries_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,5 +52,34 @@ func TestRetriesGetEverySecondSlot(t *testing.T) {
 	assert.Equal(t, map[events.Priority]int{events.Urgent: 260, events.Normal: 40, events.Bulk: 20}, slots)
 	for p, n := range slots {
 		assert.Equal(t, n/2, retries[p], p)
+	}
+}
+
+// TestExpansionQueues counts which queue is first in the expansions of each part.
+func TestExpansionQueues(t *testing.T) {
+	t.Parallel()
+	small := map[deliveries.ExpansionQueue]int{{Priority: events.Urgent}: 60, {Priority: events.Normal}: 10, {Priority: events.Bulk}: 10}
+	large := map[deliveries.ExpansionQueue]int{}
+	for q, n := range small {
+		q.Large = true
+		large[q] = n
+	}
+	all := maps.Clone(large)
+	maps.Copy(all, small)
+	for _, c := range []struct {
+		part             deliveries.ExpansionPart
+		expansions, each int
+		want             map[deliveries.ExpansionQueue]int
+	}{
+		{deliveries.AllOccurrences, 160, 6, all}, {deliveries.SmallOccurrences, 80, 3, small}, {deliveries.LargeOccurrences, 80, 3, large},
+	} {
+		first := map[deliveries.ExpansionQueue]int{}
+		for n := range uint64(c.expansions) {
+			queues := deliveries.ExpansionQueues(c.part, n)
+			first[queues[0]]++
+			assert.Len(t, queues, c.each)
+			assert.ElementsMatch(t, slices.Collect(maps.Keys(c.want)), queues)
+		}
+		assert.Equal(t, c.want, first)
 	}
 }

@@ -17,11 +17,14 @@ import (
 // number of workers on any number of machines at once.
 type Queue interface {
 	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores
-	// its progress, in one unit of work. Large occurrences and those that name a few recipients
-	// take turns, classes by their priority, then organizations; within an organization the
-	// occurrence that has waited longest is next. ErrNothingToDo when no occurrence has any left.
-	// After another error, the expansion has the occurrence whose expansion failed; 0: none.
-	Expand(ctx context.Context, limit int) (Expansion, error)
+	// its progress, in one unit of work. If the part has all occurrences, large ones and those that
+	// name a few recipients take turns. Of each kind, classes take turns by their priority, then
+	// organizations; within an organization the occurrence that has waited longest is next.
+	// ErrNothingToDo when no occurrence of the part has any left. After another error, the
+	// expansion has the occurrence whose expansion failed; 0: none.
+	Expand(ctx context.Context, part ExpansionPart, limit int) (Expansion, error)
+	// ExpansionParts returns the parts whose expansions do not wait for each other.
+	ExpansionParts() []ExpansionPart
 	// Schedule does the work that is due by time, about limit rows at most, and returns the number
 	// of rows; 0: nothing is left. Occurrences whose SendAt has come become visible to Expand,
 	// cancelled ones stop being so, and open deliveries of occurrences that were cancelled or have

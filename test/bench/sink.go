@@ -56,7 +56,11 @@ func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrived, s.people = nil, nil
-	close(s.opened)
+	select {
+	case <-s.opened:
+	default:
+		close(s.opened)
+	}
 }
 
 // after returns a channel that is closed when count messages have arrived.

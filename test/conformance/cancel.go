@@ -60,7 +60,7 @@ func cancelCases() cases {
 			w.crowded(t, 9) // and Ada
 			o := w.trigger(t, w.at(0, 0))
 			for _, limit := range []int{10, 4} { // All by the project's channel, which are none, and four by the organization's.
-				_, err := w.Queue().Expand(t.Context(), limit)
+				_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, limit)
 				require.NoError(t, err)
 			}
 			assert.True(t, w.cancel(t, o))

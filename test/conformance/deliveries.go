@@ -390,7 +390,7 @@ func deliveryCases() cases {
 			missing(t, w, events.ErrOccurrenceNotFound, func(tx ports.Tx) (events.Occurrence, error) {
 				return tx.Deliveries().Occurrence(t.Context(), w.mine.web, stored.ID)
 			})
-			_, err := w.Queue().Expand(t.Context(), 10)
+			_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 			assert.Equal(t, fault.NotFound, fault.KindOf(err))
 		},
 	}

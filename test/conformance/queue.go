@@ -46,7 +46,7 @@ func (w *world) trigger(t *testing.T, o events.Occurrence) events.Occurrence {
 func (w *world) expand(t *testing.T, limit int) (steps []deliveries.Expansion) {
 	t.Helper()
 	for {
-		done, err := w.Queue().Expand(t.Context(), limit)
+		done, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, limit)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			return steps
 		}
@@ -284,7 +284,7 @@ func expansionCases() cases {
 			w.crowded(t, 5)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			assert.True(t, o.Expanded.IsZero())
-			_, err := w.Queue().Expand(t.Context(), 2)
+			_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 2)
 			require.NoError(t, err)
 			assert.True(t, w.occurred(t, o).Expanded.IsZero())
 			w.expand(t, 2)
@@ -296,7 +296,7 @@ func expansionCases() cases {
 		"ASmallOccurrenceDoesNotWaitForALargeOne": func(t *testing.T, w *world) {
 			w.crowded(t, 20)
 			w.trigger(t, w.mine.occurrence(nil, nil))
-			_, err := w.Queue().Expand(t.Context(), 2)
+			_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 2)
 			require.NoError(t, err)
 			small := w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, nil))
 			steps := w.expand(t, 2)
@@ -307,7 +307,7 @@ func expansionCases() cases {
 			for i := range 30 { // Other channels are another set.
 				w.trigger(t, w.mine.occurrence(nil, []string{fmt.Sprint(i)}))
 			}
-			_, err := w.Queue().Expand(t.Context(), 10)
+			_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 			require.NoError(t, err)
 			var theirs []events.OccurrenceID
 			for i := range 3 {
@@ -330,7 +330,7 @@ func expansionCases() cases {
 			written := 0
 			for _, n := range together(6, func(int) (written int) {
 				for {
-					done, err := w.Queue().Expand(t.Context(), 7)
+					done, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 7)
 					if err != nil {
 						assert.ErrorIs(t, err, deliveries.ErrNothingToDo)
 						return written

@@ -266,14 +266,27 @@ func turnCases() cases {
 			for range 3 {
 				w.trigger(t, s.occurrence(events.Urgent, 0))
 			}
-			_, err := w.Queue().Expand(t.Context(), 10)
+			_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 			require.NoError(t, err)
 			small := w.trigger(t, s.occurrence(events.Bulk, 1))
 			for range 2 {
-				_, err := w.Queue().Expand(t.Context(), 10)
+				_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 10)
 				require.NoError(t, err)
 			}
 			assert.Len(t, w.made(t, small), 1, "of two expansions one is of a small one")
+		},
+		"PartsAreExpandedSideBySide": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			large, small := w.trigger(t, s.occurrence(events.Urgent, 0)), w.trigger(t, s.occurrence(events.Bulk, 1))
+			for part, of := range map[deliveries.ExpansionPart]events.OccurrenceID{
+				deliveries.SmallOccurrences: small.ID, deliveries.LargeOccurrences: large.ID,
+			} {
+				done, err := w.Queue().Expand(t.Context(), part, 60)
+				require.NoError(t, err)
+				assert.Equal(t, of, done.Occurrence)
+			}
+			_, err := w.Queue().Expand(t.Context(), deliveries.SmallOccurrences, 60)
+			require.ErrorIs(t, err, deliveries.ErrNothingToDo)
 		},
 		"AreThoseOfTheModel1":    func(t *testing.T, w *world) { newTurnModel(t, w, 1).run(t) },
 		"AreThoseOfTheModel2":    func(t *testing.T, w *world) { newTurnModel(t, w, 2).run(t) },

@@ -112,7 +112,7 @@ func (m *turnModel) expand(t *testing.T) {
 	t.Helper()
 	m.expanded = m.now + time.Duration(1+m.random.IntN(75))*time.Millisecond
 	limit := 5 + m.random.IntN(25)
-	done, err := m.w.Queue().Expand(t.Context(), limit)
+	done, err := m.w.Queue().Expand(t.Context(), deliveries.AllOccurrences, limit)
 	if errors.Is(err, deliveries.ErrNothingToDo) {
 		require.Empty(t, m.unexpanded)
 		return

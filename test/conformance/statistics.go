@@ -89,7 +89,7 @@ func tallyCases() cases {
 			first, second := w.trigger(t, w.mine.occurrence(nil, nil)), w.trigger(t, w.mine.occurrence(nil, nil))
 			check := func() { w.counted(t, first, second) }
 			for range 10 {
-				_, err := w.Queue().Expand(t.Context(), 7)
+				_, err := w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 7)
 				require.NoError(t, err)
 				check()
 			}
@@ -130,7 +130,7 @@ func tallyCases() cases {
 				owner := fmt.Sprint(i)
 				all.Go(func() {
 					for range 12 {
-						_, _ = w.Queue().Expand(t.Context(), 11) // There may be nothing left.
+						_, _ = w.Queue().Expand(t.Context(), deliveries.AllOccurrences, 11) // There may be nothing left.
 						jobs, err := w.Queue().Claim(t.Context(), w.mine.mail.ID, owner, 9, lease)
 						if !assert.NoError(t, err) {
 							return

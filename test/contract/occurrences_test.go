@@ -230,7 +230,7 @@ func refusing(address, words string, temporary bool) func(m deliveries.Message) 
 func (w *world) expandAll() {
 	w.Helper()
 	for {
-		_, err := w.store.Queue().Expand(w.Context(), 10_000)
+		_, err := w.store.Queue().Expand(w.Context(), deliveries.AllOccurrences, 10_000)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			return
 		}

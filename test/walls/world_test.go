@@ -109,7 +109,7 @@ func (i *installation) work(ctx context.Context) error {
 	}
 	queue := i.store.Queue()
 	for {
-		_, err := queue.Expand(ctx, 1000)
+		_, err := queue.Expand(ctx, deliveries.AllOccurrences, 1000)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
 			break
 		}
