@@ -72,7 +72,7 @@ func (e *expander) run(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 		for _, d := range done.Due {
 			e.notifySender(senderCtx, d)
 		}
-		if len(done.Due) == 0 && e.toClaim(done) {
+		if e.toClaim(done) {
 			notify(e.claim)
 		}
 		loop.Result(ctx, "an occurrence could not be expanded", err, deliveries.ErrNothingToDo)
@@ -110,12 +110,12 @@ func (e *expander) rest(err error, idle bool) time.Duration {
 	return 0
 }
 
-// toClaim reports whether there may be something to claim after an expansion. The senders have
-// probably been notified of work that was added before an expansion of small occurrences. If the
-// work is a large one, they look once too often.
+// toClaim reports whether the queue is to be searched for channels with something to claim. After
+// an expansion that returned its channels, their senders have probably been notified of the added
+// work. If that is a large occurrence, the expander of small ones causes one search too many.
 func (e *expander) toClaim(done deliveries.Expansion) bool {
 	added := e.part != deliveries.LargeOccurrences && e.added.Swap(false)
-	return added || done.Deliveries > 0
+	return len(done.Due) == 0 && (added || done.Deliveries > 0)
 }
 
 // page expands a page of an occurrence, in a span of the trace that triggered it.

@@ -18,8 +18,8 @@ import (
 type twoParts struct {
 	*fakeQueue
 	pages atomic.Int32 // that are left
-	looks atomic.Int32 // for large occurrences where there was none
-	fails bool         // whether these looks find one that cannot be expanded
+	idle  atomic.Int32 // searches for large occurrences that found none
+	fails bool         // whether these searches find one that cannot be expanded
 }
 
 const pageTakes = 80 * time.Millisecond
@@ -33,7 +33,7 @@ func (q *twoParts) Expand(ctx context.Context, part deliveries.ExpansionPart, li
 		return q.fakeQueue.Expand(ctx, part, limit)
 	}
 	if q.pages.Load() == 0 {
-		q.looks.Add(1)
+		q.idle.Add(1)
 		if q.fails {
 			return deliveries.Expansion{Occurrence: 1}, errors.New("refused")
 		}
@@ -57,9 +57,11 @@ func TestSmallBesideLarge(t *testing.T) {
 			q.mu.Lock()
 			q.expansions = []deliveries.Expansion{{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Completed: 1}}
 			q.mu.Unlock()
+			asked := q.looks()
 			q.added <- struct{}{}
 			let(time.Millisecond)
 			require.Equal(t, deliveries.Sent, q.row(1).state)
+			require.Equal(t, asked+1, q.looks(), "only the sender lets the queue be searched, after its claim")
 			require.EqualValues(t, 10, q.pages.Load(), "the first page is still being written")
 			let(10 * pageTakes)
 			require.Zero(t, q.pages.Load())
@@ -78,7 +80,7 @@ func TestFailingLargeOccurrence(t *testing.T) {
 				q.added <- struct{}{}
 				let(time.Millisecond)
 			}
-			require.EqualValues(t, 4, q.looks.Load())
+			require.EqualValues(t, 4, q.idle.Load())
 		})
 	})
 }
@@ -94,7 +96,7 @@ func TestLooksForLargeOccurrences(t *testing.T) {
 				q.added <- struct{}{}
 				let(time.Millisecond)
 			}
-			looks := q.looks.Load()
+			looks := q.idle.Load()
 			require.LessOrEqual(t, looks, int32(30))
 			require.GreaterOrEqual(t, looks, int32(20))
 			q.pages.Store(1)
