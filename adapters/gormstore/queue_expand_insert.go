@@ -16,7 +16,6 @@ type insertion struct {
 	values  string // the expressions that select the columns
 	fronts  string // the CTE of the next turn on each channel, after that of ways
 	joins   string // the joins that values need
-	order   string // of the turns: channel by channel
 }
 
 // insertionOf returns an insertion. If there are pools (@providers), drawCondition chooses the
@@ -33,7 +32,6 @@ func insertionOf(pooled bool, occurrence, own, order string) insertion {
 			CASE WHEN v.provider <> judged.channel_id THEN judged.channel_id END, COALESCE(v.because, 0)`
 		in.joins = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawCondition("judged.assignment_id", occurrence)
 	}
-	in.order = channel + ", reason = '', " + order
 	in.values = deliveryValues(channel, "ROW_NUMBER() OVER (PARTITION BY "+occurrence+", "+channel+", reason = '' ORDER BY "+order+") - 1") + more
 	in.fronts = nextTurns(through, own)
 	return in
@@ -83,11 +81,9 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 	if e.limited {
 		page, p["named"] = "assignment_id @named ", among(e.dialect, e.nextNamed(s, recipients))
 	}
-	// Of two assignments of one address, the first one gets the delivery. If there are none, the
-	// order of the turns needs no further sort.
-	ending := "ORDER BY assignment_id " + skipDuplicates
+	skipping := skipDuplicates
 	if e.dialect == onPostgres && !e.duplicates.has(e.occurrence.OrganizationID) {
-		ending = "ORDER BY " + in.order
+		skipping = ""
 	}
 	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND "+expandable)+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
@@ -98,7 +94,8 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id
 				FROM (`+s.source(page, "")+`) AS page`, s.None)+`
 		) AS gated`+e.dialect.fence()+`) AS judged`+in.joins+`
-		`+ending, p)
+		ORDER BY assignment_id
+		`+skipping, p)
 	if sqlState(res.Error) == uniqueViolation {
 		e.duplicates.organizations.Store(e.occurrence.OrganizationID, true)
 	}
