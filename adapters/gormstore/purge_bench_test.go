@@ -14,23 +14,26 @@ import (
 
 // BenchmarkPurge removes b.N deliveries that are old: of one occurrence, and of as many occurrences
 // as there are deliveries. It also removes b.N occurrences whose deliveries are gone, as with their
-// partition.
+// partition. The floor deletes the same rows of another database with a bare statement for each
+// table.
 func BenchmarkPurge(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database+"/of one", func(b *testing.B) {
-			c := newCrowdOn(b, database, b.N)
-			c.trigger(b)
-			c.expand(b, b.N)
-			c.work(b, 2)
-			c.purge(b, b.N+1)
+			purge(b, b.N+1, func() *crowd {
+				c := newCrowdOn(b, database, b.N)
+				c.trigger(b)
+				c.expand(b, b.N)
+				c.work(b, 2)
+				return c
+			})
 		})
-		b.Run(database+"/one of each", func(b *testing.B) { purgeOccurrences(b, database, b.N) })
-		b.Run(database+"/occurrences alone", func(b *testing.B) { purgeOccurrences(b, database, 1) })
+		b.Run(database+"/one of each", func(b *testing.B) { purge(b, 2*b.N, func() *crowd { return oldOccurrences(b, database, b.N) }) })
+		b.Run(database+"/occurrences alone", func(b *testing.B) { purge(b, b.N+1, func() *crowd { return oldOccurrences(b, database, 1) }) })
 	}
 }
 
-// purgeOccurrences removes b.N old occurrences, some of them with a delivery each.
-func purgeOccurrences(b *testing.B, database string, sent int) {
+// oldOccurrences creates b.N old occurrences, some of them with a delivery each.
+func oldOccurrences(b *testing.B, database string, sent int) *crowd {
 	b.Helper()
 	c := newCrowdOn(b, database, 1)
 	c.trigger(b)
@@ -50,11 +53,12 @@ func purgeOccurrences(b *testing.B, database string, sent int) {
 	if !c.sqlite {
 		c.exec(b, "VACUUM ANALYZE")
 	}
-	c.purge(b, b.N+sent)
+	return c
 }
 
 // BenchmarkPurgePartition removes b.N old deliveries with their partition on Postgres, beside a
-// worker that sends, and reports how long each purge and the slowest round of the worker took.
+// worker that sends, and reports how long each purge and the slowest round of the worker took. The
+// floor drops a table with the same rows and indexes.
 func BenchmarkPurgePartition(b *testing.B) {
 	const waiting = 30_000
 	c := newCrowdOn(b, "postgres", waiting)
@@ -69,8 +73,12 @@ func BenchmarkPurgePartition(b *testing.B) {
 			attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id)
 		SELECT i %% 999, 1, i, i, 1, 'EMAIL', 'person' || i || '@example.org', 'person' || i || '@example.org', TRUE, 3, '', 1, '', now(), '', now(), now(), 0, 1
 		FROM generate_series(1, %d) AS i`, b.N))
-	c.exec(b, "VACUUM ANALYZE deliveries")
+	c.exec(b, "CREATE TABLE twin (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY); INSERT INTO twin SELECT * FROM deliveries_old")
+	c.exec(b, "VACUUM ANALYZE deliveries, twin")
 	c.exec(b, "CHECKPOINT")
+	began := time.Now()
+	c.exec(b, "DROP TABLE twin")
+	floor := time.Since(began)
 	slowest := func(during func() bool) (slowest time.Duration) {
 		for during() {
 			began := time.Now()
@@ -110,6 +118,7 @@ func BenchmarkPurgePartition(b *testing.B) {
 	require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'deliveries'::regclass").Scan(&n))
 	require.Equal(b, 1, n)
 	b.ReportMetric(float64(b.Elapsed().Milliseconds()), "ms/purge")
+	b.ReportMetric(float64(floor.Milliseconds()), "ms/floor")
 	b.ReportMetric(float64(alone.Milliseconds()), "ms/round-alone")
 	b.ReportMetric(float64(beside.Milliseconds()), "ms/round-beside")
 }
@@ -140,8 +149,10 @@ func (c *crowd) copyRow(b *testing.B, table string, n int, numbers ...string) {
 	}
 }
 
-func (c *crowd) purge(b *testing.B, want int) {
+// purge removes the old rows of a database, and then those of another one for the floor.
+func purge(b *testing.B, want int, fill func() *crowd) {
 	b.Helper()
+	c := fill()
 	b.ResetTimer()
 	gone := 0
 	for {
@@ -154,4 +165,10 @@ func (c *crowd) purge(b *testing.B, want int) {
 	b.StopTimer()
 	require.Equal(b, want, gone)
 	b.ReportMetric(float64(gone)/b.Elapsed().Seconds(), "rows/s")
+	c = fill()
+	began := time.Now()
+	for _, table := range []string{"deliveries", "occurrence_tallies", "occurrences"} {
+		c.exec(b, "DELETE FROM "+table+" WHERE TRUE") // Without WHERE, SQLite would only free pages.
+	}
+	b.ReportMetric(float64(gone)/time.Since(began).Seconds(), "floor-rows/s")
 }
