@@ -54,7 +54,14 @@ func TestMetrics(t *testing.T) {
 			require.NoError(t, err)
 			assert.Empty(t, problems)
 			want := []string{`tocsin_build_info{`, `tocsin_database_up 1`, `tocsin_database_size_bytes `, `tocsin_database_connections_max{`,
-				`tocsin_loop_last_turn_timestamp_seconds{loop="send"}`, `tocsin_loops_stuck{loop="heartbeat"} 0`}
+				`tocsin_loops_stuck{loop="heartbeat"} 0`}
+			expanders := []string{"expand"}
+			if strings.HasPrefix(name, "postgres") {
+				expanders = []string{"expand small", "expand large"}
+			}
+			for _, loop := range expanders {
+				want = append(want, fmt.Sprintf("tocsin_loop_last_turn_timestamp_seconds{loop=%q}", loop))
+			}
 			if service != "" {
 				want = append(want, `tocsin_http_requests_total{code="200",method="GET",route="/healthz"} 1`)
 			}

@@ -82,8 +82,9 @@ func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 }
 
 // BenchmarkClaims claims 128 of b.N waiting deliveries at a time and records them as sent. It
-// reports the times of claims and of queries for due channels. The floor of a claim is an UPDATE of
-// as many deliveries by their ids.
+// reports the times of claims and of queries for due channels. The floor is an UPDATE that records
+// as many deliveries as sent by their ids; a claim writes an entry of one index more. b.N must be
+// 76,800 at least.
 func BenchmarkClaims(b *testing.B) {
 	const claims, size = 300, 128
 	for _, database := range []string{"sqlite", "postgres"} {
@@ -91,14 +92,9 @@ func BenchmarkClaims(b *testing.B) {
 			c := newCrowdOn(b, database, 1)
 			c.waiting(b, b.N)
 			var claimed, looked, updated []time.Duration
-			var last deliveries.ID
-			require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT MAX(id) FROM deliveries").Scan(&last))
 			b.ResetTimer()
 			for range claims {
 				began := time.Now()
-				c.exec(b, fmt.Sprintf("UPDATE deliveries SET state = 3, turn = NULL, owner = 'floor', finished_at = next_at WHERE id > %d AND id <= %d", last-size, last))
-				updated, last = append(updated, time.Since(began)), last-size
-				began = time.Now()
 				_, err := c.Queue().Due(b.Context())
 				require.NoError(b, err)
 				looked = append(looked, time.Since(began))
@@ -112,6 +108,13 @@ func BenchmarkClaims(b *testing.B) {
 				}
 				_, err = c.Queue().Record(b.Context(), "one", outcomes)
 				require.NoError(b, err)
+			}
+			var last deliveries.ID
+			require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT MAX(id) FROM deliveries").Scan(&last))
+			for range claims { // Not between the claims: on SQLite these would have to read their pages again.
+				began := time.Now()
+				c.exec(b, fmt.Sprintf("UPDATE deliveries SET state = 3, turn = NULL, owner = 'floor', finished_at = next_at WHERE id > %d AND id <= %d", last-size, last))
+				updated, last = append(updated, time.Since(began)), last-size
 			}
 			for name, took := range map[string][]time.Duration{"claim": claimed, "due": looked, "floor": updated} {
 				slices.Sort(took)

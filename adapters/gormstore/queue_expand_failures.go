@@ -62,7 +62,7 @@ func (t *turns) nextExpansion(part deliveries.ExpansionPart, limit int) expansio
 	turn := expansionTurn{part: part, queues: deliveries.ExpansionQueues(part, t.expansions[part]), after: maps.Clone(t.organizations), limit: limit,
 		alone: map[events.ID]bool{}}
 	for o, p := range f.occurrences {
-		if now.Before(p.until) && turn.has(p.large) {
+		if now.Before(p.until) && turn.hasSize(p.large) {
 			turn.postponed = append(turn.postponed, o)
 		}
 	}
@@ -72,8 +72,8 @@ func (t *turns) nextExpansion(part deliveries.ExpansionPart, limit int) expansio
 	return turn
 }
 
-// has reports whether occurrences of this size are in the part.
-func (t expansionTurn) has(large bool) bool {
+// hasSize reports whether the part has occurrences of this size.
+func (t expansionTurn) hasSize(large bool) bool {
 	return slices.ContainsFunc(t.queues, func(q deliveries.ExpansionQueue) bool { return q.Large == large })
 }
 

@@ -21,7 +21,7 @@ type turns struct {
 	clock         ports.Clock
 	mu            sync.Mutex
 	turns         map[channels.ID]deliveries.RoundRobin // the turn of each channel
-	expansions    map[deliveries.ExpansionPart]uint64
+	expansions    map[deliveries.ExpansionPart]uint64   // how many there were of each part
 	organizations map[deliveries.ExpansionQueue]orgs.ID // the organization of the last expanded occurrence
 	failures      expansionFailures
 	afterSchedule orgs.ID // the organization whose scheduled occurrences had the last turn
@@ -67,7 +67,8 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 }
 
 func newTurns(clock ports.Clock) *turns {
-	return &turns{clock: clock, turns: map[channels.ID]deliveries.RoundRobin{}, expansions: map[deliveries.ExpansionPart]uint64{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
+	return &turns{clock: clock, turns: map[channels.ID]deliveries.RoundRobin{},
+		expansions: map[deliveries.ExpansionPart]uint64{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
 		failures: expansionFailures{occurrences: map[events.OccurrenceID]postponement{}, events: map[events.ID]time.Time{}},
 		shifts:   map[shiftKey]shift{}, offloads: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }

@@ -18,17 +18,17 @@ const (
 	// pageTime is for an expander of all occurrences: small ones and, on SQLite, all other writers
 	// wait for a page.
 	pageTime = 50 * time.Millisecond
-	// largePageTime is for an expander beside that of small occurrences: only other large ones wait
-	// for a page.
+	// largePageTime is for an expander of large occurrences alone: those that name few recipients
+	// do not wait for its pages.
 	largePageTime = 90 * time.Millisecond
 	// slowPage is the longest page after which the next one shrinks slowly.
 	slowPage = 100 * time.Millisecond
 	// expansionRest is the pause of an expander of all occurrences between small ones and the next
 	// page. Their messages are claimed in it: on SQLite a claim would wait for the page.
 	expansionRest = 5 * time.Millisecond
-	// largeRest is the pause after an expander of large occurrences has found none twice in a row:
-	// every small one is a reason to look again. largeFailureRest is the pause after a failure: if
-	// nothing else waits, the same occurrence is next.
+	// largeRest is the pause after a notification that was not about a large occurrence: every small
+	// one causes one. largeFailureRest is the pause after a failure: if nothing else waits, the same
+	// occurrence is next.
 	largeRest        = 20 * time.Millisecond
 	largeFailureRest = 250 * time.Millisecond
 )
@@ -64,7 +64,7 @@ func (w *Worker) notifyExpanders() {
 // run expands occurrences until ctx ends. It notifies the senders of the channels that got
 // deliveries, if they are known. The senders work until senderCtx ends.
 func (e *expander) run(ctx, senderCtx context.Context, loop *watchdog.Loop) {
-	afterPage, idle := false, false
+	afterPage, notified := false, false
 	for size := expansionMin; ctx.Err() == nil; {
 		loop.Tick()
 		began := e.clock.Now()
@@ -83,36 +83,36 @@ func (e *expander) run(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 			if small && afterPage && e.part == deliveries.AllOccurrences {
 				pace.Pause(ctx, expansionRest, nil)
 			}
-			afterPage, idle = !small, false
+			afterPage, notified = !small, false
 			continue
 		}
 		if done.Occurrence != 0 && ctx.Err() == nil {
 			e.set.Meter.ExpansionFailed()
 		}
 		loop.Pause(e.set.Poll)
-		pace.Pause(ctx, e.rest(err, idle), nil)
-		idle = true
-		pace.Pause(ctx, e.set.Poll, e.wake)
+		pace.Pause(ctx, e.rest(err, notified), nil)
+		notified = pace.Pause(ctx, e.set.Poll, e.wake)
 	}
 }
 
-// rest returns how long an expander rests that has expanded nothing, before it heeds a
-// notification.
-func (e *expander) rest(err error, idle bool) time.Duration {
+// rest returns how long an expander that has expanded nothing rests before it waits for the next
+// notification. notified is whether it looked because of one.
+func (e *expander) rest(err error, notified bool) time.Duration {
 	switch {
 	case e.part != deliveries.LargeOccurrences:
 		return 0
 	case !errors.Is(err, deliveries.ErrNothingToDo):
 		return largeFailureRest
-	case idle:
+	case notified:
 		return largeRest
 	}
 	return 0
 }
 
-// toClaim reports whether the queue is to be searched for channels with something to claim. After
-// an expansion that returned its channels, their senders have probably been notified of the added
-// work. If that is a large occurrence, the expander of small ones causes one search too many.
+// toClaim reports whether the queue is to be searched for channels with something to claim, and
+// clears the mark of added work. After an expansion that returned its channels, their senders have
+// probably been notified of that work. If it is a large occurrence, the expander of small ones
+// causes one search too many.
 func (e *expander) toClaim(done deliveries.Expansion) bool {
 	added := e.part != deliveries.LargeOccurrences && e.added.Swap(false)
 	return len(done.Due) == 0 && (added || done.Deliveries > 0)

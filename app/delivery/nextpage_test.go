@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 )
 
-// The smallest and the largest page of an expansion, and the longest time that one may hold up a
-// small occurrence.
+// The smallest and the largest page of an expansion, and the longest time that one may hold up
+// another occurrence.
 const (
 	smallestPage = 1_000
 	largestPage  = 10_000
@@ -47,6 +47,8 @@ func TestNextPage(t *testing.T) {
 			assert.Equal(t, c.want, delivery.NextPage(delivery.PageTime, c.size, c.written, c.took))
 		})
 	}
+	assert.Equal(t, 4_000, delivery.NextPage(delivery.LargePageTime, 4_000, 4_000, 90*time.Millisecond), "as long as a page of large ones should")
+	assert.Equal(t, 1_407, delivery.NextPage(delivery.LargePageTime, 2_734, 2_734, 174_875*time.Microsecond), "slow, so it shrinks in proportion")
 
 	// The database has become faster or slower since the size of the first page was set. It writes
 	// at least 16,000 rows a second, and each page has a fixed cost.

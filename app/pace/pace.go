@@ -30,10 +30,11 @@ func (s *Share) Worked(begin, now time.Time) time.Duration {
 	return time.Duration(float64(-s.credit) / s.part)
 }
 
-// Pause waits until d is over, a notification arrives or ctx ends.
-func Pause(ctx context.Context, d time.Duration, notified <-chan struct{}) {
+// Pause waits until d is over, a notification arrives or ctx ends. It reports whether it was a
+// notification.
+func Pause(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
 	if d <= 0 {
-		return
+		return false
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -41,5 +42,7 @@ func Pause(ctx context.Context, d time.Duration, notified <-chan struct{}) {
 	case <-ctx.Done():
 	case <-timer.C:
 	case <-notified:
+		return true
 	}
+	return false
 }

@@ -78,7 +78,7 @@ type ExpansionQueue struct {
 // ExpansionPart is a part of the occurrences whose recipients are still to be found.
 type ExpansionPart int
 
-// The parts: small and large occurrences are those in the queues of each size.
+// The parts. SmallOccurrences are those of the queues that are not Large.
 const (
 	AllOccurrences ExpansionPart = iota
 	SmallOccurrences

@@ -23,7 +23,8 @@ type Queue interface {
 	// ErrNothingToDo when no occurrence of the part has any left. After another error, the
 	// expansion has the occurrence whose expansion failed; 0: none.
 	Expand(ctx context.Context, part ExpansionPart, limit int) (Expansion, error)
-	// ExpansionParts returns the parts whose expansions do not wait for each other.
+	// ExpansionParts returns the parts to be expanded side by side. Together they have all
+	// occurrences.
 	ExpansionParts() []ExpansionPart
 	// Schedule does the work that is due by time, about limit rows at most, and returns the number
 	// of rows; 0: nothing is left. Occurrences whose SendAt has come become visible to Expand,

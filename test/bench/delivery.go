@@ -81,7 +81,7 @@ func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 	}
 	defer m.sink.Close()
 	m.sink.hold()
-	defer m.sink.release() // An interrupted measurement would wait for those who wait.
+	defer m.sink.release() // Else an interrupted measurement would hang: connections wait for their greeting.
 	if single.sink, err = startSink(ctx, 0); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (s *sink) hold() {
 	s.opened = make(chan struct{})
 }
 
-// release sends the greetings, and forgets the earlier messages.
+// release sends the greetings, and forgets the earlier messages. It may be called again.
 func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -275,7 +275,7 @@ func turnCases() cases {
 			}
 			assert.Len(t, w.made(t, small), 1, "of two expansions one is of a small one")
 		},
-		"PartsAreExpandedSideBySide": func(t *testing.T, w *world) {
+		"EachPartHasItsOwnOccurrences": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			large, small := w.trigger(t, s.occurrence(events.Urgent, 0)), w.trigger(t, s.occurrence(events.Bulk, 1))
 			for part, of := range map[deliveries.ExpansionPart]events.OccurrenceID{
