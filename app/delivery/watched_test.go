@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,8 +37,17 @@ func (h *hanging) Due(ctx context.Context) ([]deliveries.Due, error) {
 	return h.fakeQueue.Due(ctx)
 }
 
+func (h *hanging) ExpansionParts() []deliveries.ExpansionPart {
+	if strings.HasPrefix(h.method, "expand ") {
+		return []deliveries.ExpansionPart{deliveries.SmallOccurrences, deliveries.LargeOccurrences}
+	}
+	return h.fakeQueue.ExpansionParts()
+}
+
 func (h *hanging) Expand(ctx context.Context, part deliveries.ExpansionPart, limit int) (deliveries.Expansion, error) {
-	h.call("expand")
+	h.call(map[deliveries.ExpansionPart]string{
+		deliveries.AllOccurrences: "expand", deliveries.SmallOccurrences: "expand small", deliveries.LargeOccurrences: "expand large",
+	}[part])
 	return h.fakeQueue.Expand(ctx, part, limit)
 }
 
@@ -67,7 +77,9 @@ func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Out
 // restarted where that is safe.
 func TestWorkerLoopHangs(t *testing.T) {
 	t.Parallel()
-	for name, anew := range map[string]bool{"send": true, "expand": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false} {
+	for name, anew := range map[string]bool{
+		"send": true, "expand": true, "expand small": true, "expand large": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
