@@ -26,9 +26,9 @@ const (
 	// expansionRest is the pause of an expander of all occurrences between small ones and the next
 	// page. Their messages are claimed in it: on SQLite a claim would wait for the page.
 	expansionRest = 5 * time.Millisecond
-	// largeRest is the pause after a notification that was not about a large occurrence: every small
-	// one causes one. largeFailureRest is the pause after a failure: if nothing else waits, the same
-	// occurrence is next.
+	// largeRest is the pause after a notification that was not about a large occurrence: each small
+	// one causes one. largeFailureRest is the pause after a failure: if nothing else waits, the
+	// same occurrence is next.
 	largeRest        = 20 * time.Millisecond
 	largeFailureRest = 250 * time.Millisecond
 )
