@@ -89,8 +89,9 @@ func (e *expander) run(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 		if done.Occurrence != 0 && ctx.Err() == nil {
 			e.set.Meter.ExpansionFailed()
 		}
-		loop.Pause(e.set.Poll)
-		pace.Pause(ctx, e.rest(err, notified), nil)
+		rest := e.rest(err, notified)
+		loop.Pause(rest + e.set.Poll)
+		pace.Pause(ctx, rest, nil)
 		notified = pace.Pause(ctx, e.set.Poll, e.wake)
 	}
 }
