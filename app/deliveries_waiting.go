@@ -79,7 +79,8 @@ func (w ChannelWait) blocks() bool {
 	return w.For == deliveries.ForRelease || w.For == deliveries.ForQuota || w.For == deliveries.ForChannel || w.For == deliveries.ForLimit && !w.Until.IsZero()
 }
 
-// waitsRead is how many deliveries in each state are read to find out what an occurrence waits for.
+// waitsRead is how many of the first deliveries in each state are read to find out what an
+// occurrence waits for, and how many of the last.
 const waitsRead = 100
 
 // waitsOf returns what deliveries wait for, each cause of each channel once: with the earliest time

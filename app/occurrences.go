@@ -91,7 +91,7 @@ type OccurrenceReport struct {
 	Occurrence events.Occurrence
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
-	Waits      []ChannelWait // what it waits for, judged by the first of its open deliveries
+	Waits      []ChannelWait // what it waits for, judged by the first and the last of its open deliveries
 	// PerSecond is how many of its deliveries end in a second at the present rate; 0: unknown, or
 	// it is not delivering.
 	PerSecond float64
@@ -134,18 +134,15 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 	})
 }
 
-// openDeliveries returns the first open deliveries of an occurrence in each state, with what they
-// wait for.
-func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport) (open []deliveries.Delivery, err error) {
-	for _, s := range deliveries.States() {
-		if !s.Open() || r.Counts[s] == 0 {
-			continue
-		}
-		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, waitsRead)
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, some...)
+// openDeliveries returns the first and the last open deliveries of an occurrence in each state, with
+// what they wait for. The last ones show a channel whose messages begin far behind those of others.
+func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]deliveries.Delivery, error) {
+	if !slices.ContainsFunc(deliveries.States(), func(s deliveries.State) bool { return s.Open() && r.Counts[s] > 0 }) {
+		return nil, nil
+	}
+	open, err := tx.Deliveries().OpenSample(ctx, r.Occurrence, waitsRead)
+	if err != nil {
+		return nil, err
 	}
 	return open, setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open))
 }
@@ -264,8 +261,11 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID); err != nil {
 			return e, err
 		}
-		err = setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries))
-		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries)
+		if err = setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries)); err != nil {
+			return e, err
+		}
+		state, err := tx.Installation().State(ctx)
+		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries, !state.Sends())
 		return e, err
 	})
 }

@@ -253,6 +253,21 @@ func (r deliveryRepo) List(
 	return r.deliveries(ctx, `d.id IN (SELECT id FROM (`+strings.Join(pages, " UNION ALL ")+`) AS pages ORDER BY id LIMIT @limit )`, p)
 }
 
+func (r deliveryRepo) OpenSample(ctx context.Context, o events.Occurrence, limit int) ([]deliveries.Delivery, error) {
+	var ends []string
+	for _, s := range deliveries.States() {
+		for _, order := range []string{"id", "id DESC"} {
+			if s.Open() {
+				ends = append(ends, fmt.Sprintf(`SELECT id FROM (SELECT id FROM deliveries WHERE occurrence_id = %s AND %s
+					ORDER BY %s LIMIT @limit ) AS end%d`, occurrenceID, inState(s), order, len(ends)))
+			}
+		}
+	}
+	p := occurrenceParams(o)
+	p["limit"] = limit
+	return r.deliveries(ctx, "d.id IN ("+strings.Join(ends, " UNION ")+")", p)
+}
+
 func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Delivery, error) {
 	p := occurrenceParams(o)
 	p["member"] = m

@@ -238,7 +238,8 @@ func sorted() map[string]string {
 	const page, indexRange, firsts = "sorts the page", "sorts a range of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
 		"Installation.Backlogs": page, "Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
-		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.BacklogsOf": firsts, "Statistics.Queue": firsts,
+		"Deliveries.OpenSample": "sorts the first and the last of each state",
+		"Deliveries.ByAddress":  "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.BacklogsOf": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
 		"Deliveries.Forecast":        "a dry run finds everybody",
 		"Deliveries.CountRecipients": "sorts what a few names or CountedEntries lead to",

@@ -60,8 +60,8 @@ func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 
 // Summary returns in one sentence why a member did or did not get an occurrence: the state of the
 // deliveries that were made, of several the one that came furthest; else the gates that are closed
-// now.
-func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
+// now. While the installation sends nothing (stopped), it says so of what is still to come.
+func Summary(o events.Occurrence, candidates []Candidate, made []Delivery, stopped bool) string {
 	if d, some := Furthest(made); some {
 		return d.sentence()
 	}
@@ -76,10 +76,15 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 		if _, delivered := c.Verdict(); !delivered {
 			continue
 		}
-		if o.Scheduled {
-			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", o.Options.SendAt.UTC().Format(time.RFC3339))
-		}
-		if o.Expanded.IsZero() {
+		at := o.Options.SendAt.UTC().Format(time.RFC3339)
+		switch {
+		case o.Scheduled && stopped:
+			return fmt.Sprintf("The occurrence is scheduled for %s, but sending is stopped in the whole installation now.", at)
+		case o.Scheduled:
+			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", at)
+		case o.Expanded.IsZero() && stopped:
+			return "The recipients are not all looked up yet, and sending is stopped in the whole installation."
+		case o.Expanded.IsZero():
 			return "The recipients are not all looked up yet; nothing stands in the way."
 		}
 		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
@@ -110,15 +115,19 @@ func (d Delivery) via() string {
 
 // sentence returns the state of a delivery in words.
 func (d Delivery) sentence() string {
+	message := fmt.Sprintf("The message to %s by %s", d.Address, d.Channel)
+	if via := d.via(); via != "" {
+		message = fmt.Sprintf("The message to %s%s,", d.Address, via)
+	}
 	switch d.State {
 	case Sent:
 		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.via(), " by "+d.Channel))
 	case Failed:
-		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
+		return fmt.Sprintf("%s failed: %s.", message, d.LastError)
 	case Skipped:
-		return fmt.Sprintf("The message to %s by %s was skipped: %s.", d.Address, d.Channel, d.Reason)
+		return fmt.Sprintf("%s was skipped: %s.", message, d.Reason)
 	default:
-		said := fmt.Sprintf("The message to %s by %s waits for %s", d.Address, d.Channel, d.Waiting)
+		said := fmt.Sprintf("%s waits for %s", message, d.Waiting)
 		switch d.Attempts {
 		case 0:
 			if d.LastError != "" {

@@ -75,6 +75,8 @@ func TestSummary(t *testing.T) {
 	postponed := made("a", deliveries.Pending)
 	postponed.LastError = "the host did not answer: the connection broke"
 	postponed.Waiting = deliveries.Waiting{For: deliveries.ForAttempt, Until: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
+	instead := made("a", deliveries.Failed)
+	instead.Choice = deliveries.Choice{Why: channels.NotWorking, InsteadOf: "first"}
 	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	running, over := events.Occurrence{}, events.Occurrence{Expanded: moment}
 	scheduled, cancelled := events.Occurrence{Scheduled: true, Options: events.Options{SendAt: moment}}, events.Occurrence{Expanded: moment, Cancelled: moment}
@@ -82,35 +84,48 @@ func TestSummary(t *testing.T) {
 		of         events.Occurrence
 		candidates []deliveries.Candidate
 		made       []deliveries.Delivery
+		stopped    bool
 		want       string
 	}{
-		"Sent":        {over, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
-		"Failed":      {over, nil, []deliveries.Delivery{made("a", deliveries.Failed)}, "The message to a by mail failed: 451 later."},
-		"Skipped":     {over, nil, []deliveries.Delivery{made("a", deliveries.Skipped)}, "The message to a by mail was skipped: the recipient unsubscribed this address from the notification."},
-		"Retrying":    {over, nil, []deliveries.Delivery{made("a", deliveries.Retrying)}, "The message to a by mail waits for the next attempt, at 2026-01-02T03:04:06Z; 1 attempt so far: 451 later."},
-		"Pending":     {over, nil, []deliveries.Delivery{made("a", deliveries.Pending)}, "The message to a by mail waits for its turn."},
-		"TheFurthest": {over, []deliveries.Candidate{locked}, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Sent), made("c", deliveries.Retrying)}, "The message was sent to b by mail."},
+		"Sent":        {over, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, false, "The message was sent to a by mail."},
+		"Failed":      {over, nil, []deliveries.Delivery{made("a", deliveries.Failed)}, false, "The message to a by mail failed: 451 later."},
+		"Skipped":     {over, nil, []deliveries.Delivery{made("a", deliveries.Skipped)}, false, "The message to a by mail was skipped: the recipient unsubscribed this address from the notification."},
+		"Retrying":    {over, nil, []deliveries.Delivery{made("a", deliveries.Retrying)}, false, "The message to a by mail waits for the next attempt, at 2026-01-02T03:04:06Z; 1 attempt so far: 451 later."},
+		"Pending":     {over, nil, []deliveries.Delivery{made("a", deliveries.Pending)}, false, "The message to a by mail waits for its turn."},
+		"TheFurthest": {over, []deliveries.Candidate{locked}, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Sent), made("c", deliveries.Retrying)}, false, "The message was sent to b by mail."},
 		"OneThatMayStillComeBeforeOneThatWillNot": {
-			over, nil, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Failed), made("c", deliveries.Pending)}, "The message to c by mail waits for its turn.",
+			over, nil, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Failed), made("c", deliveries.Pending)}, false, "The message to c by mail waits for its turn.",
 		},
-		"Nobody":            {over, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
-		"LeftOut":           {over, []deliveries.Candidate{locked, unlisted}, nil, "No delivery was made: the member is locked in the organization."},
-		"StillUnderWay":     {running, []deliveries.Candidate{locked, heard()}, nil, "The recipients are not all looked up yet; nothing stands in the way."},
-		"WasOtherwise":      {over, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."},
-		"WillBeLeftOut":     {running, []deliveries.Candidate{unlisted}, nil, "No delivery was made: the address is neither on the distribution list nor subscribed."},
-		"Scheduled":         {scheduled, []deliveries.Candidate{locked, heard()}, nil, "The occurrence is scheduled for 2026-01-02T03:04:05Z; nothing stands in the way now."},
-		"Cancelled":         {cancelled, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made: the occurrence was cancelled."},
-		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
-		"NotStarted":        {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
-		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail waits for its turn."},
+		"Nobody":        {over, nil, nil, false, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
+		"LeftOut":       {over, []deliveries.Candidate{locked, unlisted}, nil, false, "No delivery was made: the member is locked in the organization."},
+		"StillUnderWay": {running, []deliveries.Candidate{locked, heard()}, nil, false, "The recipients are not all looked up yet; nothing stands in the way."},
+		"WasOtherwise":  {over, []deliveries.Candidate{locked, heard()}, nil, false, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."},
+		"WillBeLeftOut": {running, []deliveries.Candidate{unlisted}, nil, false, "No delivery was made: the address is neither on the distribution list nor subscribed."},
+		"Scheduled":     {scheduled, []deliveries.Candidate{locked, heard()}, nil, false, "The occurrence is scheduled for 2026-01-02T03:04:05Z; nothing stands in the way now."},
+		"ScheduledWhileSendingIsStopped": {
+			scheduled, []deliveries.Candidate{heard()}, nil, true,
+			"The occurrence is scheduled for 2026-01-02T03:04:05Z, but sending is stopped in the whole installation now.",
+		},
+		"StillUnderWayWhileSendingIsStopped": {
+			running, []deliveries.Candidate{heard()}, nil, true,
+			"The recipients are not all looked up yet, and sending is stopped in the whole installation.",
+		},
+		"FailedOnAnotherMemberOfThePool": {
+			over, nil, []deliveries.Delivery{instead}, false,
+			"The message to a by mail, instead of first, which did not work, failed: 451 later.",
+		},
+		"Cancelled":         {cancelled, []deliveries.Candidate{locked, heard()}, nil, false, "No delivery was made: the occurrence was cancelled."},
+		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, false, "The message was sent to a by mail."},
+		"NotStarted":        {running, nil, nil, false, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
+		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, false, "The message to a by mail waits for its turn."},
 		"PutOffBecauseOfItsHost": {
-			over, nil, []deliveries.Delivery{postponed},
+			over, nil, []deliveries.Delivery{postponed}, false,
 			"The message to a by mail waits for the next attempt, at 2026-01-02T03:04:06Z; no attempt so far: the host did not answer: the connection broke.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, deliveries.Summary(c.of, c.candidates, c.made))
+			require.Equal(t, c.want, deliveries.Summary(c.of, c.candidates, c.made, c.stopped))
 		})
 	}
 }

@@ -162,6 +162,9 @@ type Repository interface {
 	// LocateDelivery finds a delivery of any organization, for the operator of the installation;
 	// ErrNotFound.
 	LocateDelivery(ctx context.Context, id ID) (Delivery, error)
+	// OpenSample returns open deliveries of the occurrence by id: at most limit of the first and
+	// limit of the last ones in each state.
+	OpenSample(ctx context.Context, o events.Occurrence, limit int) ([]Delivery, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
 	// Recent returns how many deliveries of the occurrence ended lately, by worker; nothing until

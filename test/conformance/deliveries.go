@@ -3,6 +3,7 @@ package conformance
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -196,18 +197,19 @@ func deliveryCases() cases {
 			paged(t, w, func(d deliveries.Delivery) deliveries.ID { return d.ID }, all, func(tx ports.Tx, after deliveries.ID, limit int) ([]deliveries.Delivery, error) {
 				return tx.Deliveries().List(t.Context(), o, "", after, limit)
 			})
+			var ends []deliveries.Delivery
 			for _, s := range deliveries.States() {
-				want := []deliveries.Delivery{}
-				for _, d := range all {
-					if d.State == s {
-						want = append(want, d)
-					}
+				want := slices.DeleteFunc(slices.Clone(all), func(d deliveries.Delivery) bool { return d.State != s })
+				if s.Open() && len(want) > 0 {
+					ends = append(ends, slices.Compact([]deliveries.Delivery{want[0], want[len(want)-1]})...)
 				}
 				assert.Len(t, want, w.counts(t, o)[s])
 				paged(t, w, func(d deliveries.Delivery) deliveries.ID { return d.ID }, want, func(tx ports.Tx, after deliveries.ID, limit int) ([]deliveries.Delivery, error) {
 					return tx.Deliveries().List(t.Context(), o, s, after, limit)
 				})
 			}
+			sample := look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) { return tx.Deliveries().OpenSample(t.Context(), o, 1) })
+			assert.ElementsMatch(t, ends, sample, "the first and the last one of each state")
 		},
 		"SayWhereTheyWent": func(t *testing.T, w *world) {
 			w.ready(t)

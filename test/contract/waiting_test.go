@@ -107,6 +107,11 @@ func TestWaiting(t *testing.T) {
 		for s, want := range map[installation.State]string{{Held: w.clock.Now()}: "recipients", {ReadOnly: w.clock.Now()}: "sending is stopped", {}: "recipients"} {
 			state(s)
 			require.Equal(w, want, w.occurrence(id).Waiting[0].For, "before its recipients are looked up: %v", s)
+			summary := "The recipients are not all looked up yet, and sending is stopped in the whole installation."
+			if s.Sends() {
+				summary = "The recipients are not all looked up yet; nothing stands in the way."
+			}
+			require.Equal(w, summary, w.explain(id, "anna").Summary)
 		}
 		state(installation.State{})
 		w.expandAll()

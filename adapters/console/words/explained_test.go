@@ -44,7 +44,7 @@ func explained() (all []string) {
 			d.LastError = "451 no"
 		}
 		fate, _ := ready.Outcome([]deliveries.Delivery{d})
-		all = append(all, fate, deliveries.Summary(events.Occurrence{}, nil, []deliveries.Delivery{d}))
+		all = append(all, fate, deliveries.Summary(events.Occurrence{}, nil, []deliveries.Delivery{d}, false))
 	}
 	for _, w := range waits {
 		all = append(all, w.Words(), w.String())
@@ -57,7 +57,14 @@ func explained() (all []string) {
 	}
 	for why := channels.Assigned; why <= channels.Deactivated; why++ {
 		for _, instead := range []string{"", "spare"} {
-			tell(deliveries.Delivery{State: deliveries.Sent, Choice: deliveries.Choice{Why: why, InsteadOf: instead}})
+			choice := deliveries.Choice{Why: why, InsteadOf: instead}
+			for _, s := range []deliveries.State{deliveries.Sent, deliveries.Failed} {
+				tell(deliveries.Delivery{State: s, Choice: choice})
+			}
+			tell(deliveries.Delivery{State: deliveries.Skipped, Choice: choice, Reason: deliveries.OptedOut})
+			for attempts := range 3 {
+				tell(deliveries.Delivery{State: deliveries.Retrying, Attempts: attempts, Choice: choice, Waiting: deliveries.Waiting{For: deliveries.ForAttempt, Until: at}})
+			}
 		}
 	}
 	tell(deliveries.Delivery{State: deliveries.Failed})
@@ -71,7 +78,9 @@ func explained() (all []string) {
 	scheduled.Options.SendAt = at
 	undelivered := []events.Occurrence{{Cancelled: at}, {Expanded: at}, {}, scheduled}
 	for _, o := range undelivered {
-		all = append(all, deliveries.Summary(o, nil, nil), deliveries.Summary(o, []deliveries.Candidate{ready}, nil), deliveries.Summary(o, []deliveries.Candidate{{}}, nil))
+		for _, candidates := range [][]deliveries.Candidate{nil, {ready}, {{}}} {
+			all = append(all, deliveries.Summary(o, candidates, nil, false), deliveries.Summary(o, candidates, nil, true))
+		}
 	}
 	user := events.PartialUser{Application: "web", Event: events.Event{Slug: "tick"}, Channel: "mail"}
 	named := user

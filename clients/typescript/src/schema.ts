@@ -3390,7 +3390,7 @@ export interface components {
              */
             deliveries: string;
             /**
-             * @description What it waits for, each cause of each channel once, as far as the first open deliveries tell.
+             * @description What it waits for, each cause of each channel once, as far as the first and the last open deliveries tell.
              * @example []
              */
             waiting: {

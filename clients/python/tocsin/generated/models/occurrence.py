@@ -36,7 +36,7 @@ class Occurrence:
         counts (DeliveryCounts): How many deliveries are in each state.
         deliveries (str): URL of the deliveries.
         waiting (list[OccurrenceWaitingItem]): What it waits for, each cause of each channel once, as far as the first
-            open deliveries tell.
+            and the last open deliveries tell.
         expected_end (datetime.datetime | None): When the last delivery will have ended at the present rate, not before
             the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, and while a
             delivery waits for a failing channel or a quota.
