@@ -100,12 +100,28 @@ type occurrenceSetRow struct {
 	Recipients  *int   `json:"recipients,omitempty"`
 }
 
+// fewEntries reports whether one of these occurrences of one event names no recipients, and the
+// event has few entries of lists and subscriptions. It does not read those of an event whose
+// recipients were just counted.
+func (r deliveryRepo) fewEntries(ctx context.Context, fresh []*deliveries.TriggerResult) (bool, error) {
+	i := slices.IndexFunc(fresh, func(f *deliveries.TriggerResult) bool { return len(f.Occurrence.Options.LimitTo) == 0 })
+	if i < 0 || fresh[i].Occurrence.Recipients != nil {
+		return i >= 0, nil
+	}
+	entries, err := r.entries(ctx, fresh[i].Occurrence)
+	return entries <= deliveries.CountedEntries, err
+}
+
 // store inserts occurrences of one event and sets their ids, in ascending order.
 func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResult) error {
+	few, err := r.fewEntries(ctx, fresh)
+	if err != nil {
+		return err
+	}
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
 		o, large := f.Occurrence, 0
-		if deliveries.ExpansionQueueOf(o).Large {
+		if deliveries.ExpansionQueueOf(o, few).Large {
 			large = 1
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),

@@ -287,5 +287,5 @@ func (e *expansion) saveCursor(ctx context.Context, done bool) error {
 		expanded = now
 	}
 	return e.db(deferred(ctx)).Model(&occurrenceRow{}).Where("id = ?", o.ID).Updates(map[string]any{"turn_at": now, "cursor_notification": o.CursorNotification,
-		"cursor_phase": o.CursorPhase, "cursor_assignment": o.CursorAssignment, "expanded_at": expanded, "last_deliveries": jsonArray(e.last)}).Error
+		"cursor_phase": o.CursorPhase, "cursor_assignment": o.CursorAssignment, "expanded_at": expanded, "last_deliveries": jsonArray(e.last), "large": true}).Error
 }

@@ -71,7 +71,7 @@ func (t RoundRobin) Next(p events.Priority, order []orgs.ProjectID, n int) Round
 
 // ExpansionQueue is a queue of occurrences whose recipients are still to be found.
 type ExpansionQueue struct {
-	Large    bool // it names more than a few recipients, or none
+	Large    bool // it may reach more than a few recipients
 	Priority events.Priority
 }
 
@@ -116,14 +116,16 @@ const SmallNames = 1_000
 
 // The recipients of a trigger are counted if it names at most CountedNames of them, or if it names
 // none and its event has at most CountedEntries entries of lists and subscriptions. With so few
-// entries it is also expanded together with others.
+// entries it is also small: it is expanded together with others.
 const (
 	CountedNames   = 200
 	CountedEntries = 100
 )
 
-// ExpansionQueueOf returns the queue of an occurrence.
-func ExpansionQueueOf(o events.Occurrence) ExpansionQueue {
+// ExpansionQueueOf returns the queue of a new occurrence, whose event has at most CountedEntries
+// entries (few) or more. One that turns out to have more recipients than fit on its first page is
+// large from then on.
+func ExpansionQueueOf(o events.Occurrence, few bool) ExpansionQueue {
 	n := len(o.Options.LimitTo)
-	return ExpansionQueue{Large: n == 0 || n > SmallNames, Priority: o.Priority}
+	return ExpansionQueue{Large: n > SmallNames || n == 0 && !few, Priority: o.Priority}
 }

@@ -83,3 +83,17 @@ func TestExpansionQueues(t *testing.T) {
 		assert.Equal(t, c.want, first)
 	}
 }
+
+// TestExpansionQueueOf is about the border between small and large occurrences.
+func TestExpansionQueueOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		names      int
+		few, large bool
+	}{
+		{1, false, false}, {deliveries.SmallNames, false, false}, {deliveries.SmallNames + 1, true, true}, {0, false, true}, {0, true, false},
+	} {
+		o := events.Occurrence{Priority: events.Urgent, Options: events.Options{LimitTo: make([]string, c.names)}}
+		assert.Equal(t, deliveries.ExpansionQueue{Large: c.large, Priority: events.Urgent}, deliveries.ExpansionQueueOf(o, c.few), c)
+	}
+}

@@ -262,7 +262,7 @@ func turnCases() cases {
 			}
 		},
 		"SmallOccurrencesDoNotWaitForTheNextPageOfLargeOnes": func(t *testing.T, w *world) {
-			s := w.share(t, 1, 60)[0]
+			s := w.share(t, 1, deliveries.CountedEntries+1)[0]
 			for range 3 {
 				w.trigger(t, s.occurrence(events.Urgent, 0))
 			}
@@ -276,7 +276,7 @@ func turnCases() cases {
 			assert.Len(t, w.made(t, small), 1, "of two expansions one is of a small one")
 		},
 		"EachPartHasItsOwnOccurrences": func(t *testing.T, w *world) {
-			s := w.share(t, 1, 60)[0]
+			s := w.share(t, 1, deliveries.CountedEntries+1)[0]
 			large, small := w.trigger(t, s.occurrence(events.Urgent, 0)), w.trigger(t, s.occurrence(events.Bulk, 1))
 			for part, of := range map[deliveries.ExpansionPart]events.OccurrenceID{
 				deliveries.SmallOccurrences: small.ID, deliveries.LargeOccurrences: large.ID,
@@ -287,6 +287,16 @@ func turnCases() cases {
 			}
 			_, err := w.Queue().Expand(t.Context(), deliveries.SmallOccurrences, 60)
 			require.ErrorIs(t, err, deliveries.ErrNothingToDo)
+		},
+		"OneWithoutNamesThatReachesFewIsSmallUntilItReachesMore": func(t *testing.T, w *world) {
+			o := w.trigger(t, w.share(t, 1, deliveries.CountedEntries)[0].occurrence(events.Normal, 0))
+			for _, part := range []deliveries.ExpansionPart{deliveries.SmallOccurrences, deliveries.LargeOccurrences} {
+				done, err := w.Queue().Expand(t.Context(), part, 10)
+				require.NoError(t, err)
+				assert.Equal(t, o.ID, done.Occurrence)
+				_, err = w.Queue().Expand(t.Context(), deliveries.SmallOccurrences, 10)
+				require.ErrorIs(t, err, deliveries.ErrNothingToDo, "it needs more than a page")
+			}
 		},
 		"AreThoseOfTheModel1":    func(t *testing.T, w *world) { newTurnModel(t, w, 1).run(t) },
 		"AreThoseOfTheModel2":    func(t *testing.T, w *world) { newTurnModel(t, w, 2).run(t) },
