@@ -28,6 +28,7 @@ type occurrenceView struct {
 	MayRetry     bool                      // the operator may retry what failed
 	Deliveries   []deliveries.Delivery
 	Next         string // the path of the next page; empty: no more
+	Explain      form   // empty
 }
 
 // FailuresRead returns how many failures are examined for their causes.

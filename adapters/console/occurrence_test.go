@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -245,6 +246,42 @@ func TestDeliveryWithoutTemplate(t *testing.T) {
 	b.header = http.Header{"Accept-Language": {"de"}}
 	assert.Contains(t, b.get(one).text(), "die Benachrichtigung, der Kanal oder die Vorlage ist entfernt.")
 	assert.Contains(t, b.get(occurrencePath(id)).text(), "wird zugestellt")
+}
+
+// TestExplainAsksAgain checks that the page asks again for a user whom it does not find or who is
+// ambiguous, and that it still refuses an occurrence that does not exist.
+func TestExplainAsksAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.person("acme", "ada", users.RoleMember, false)
+	f.update(func(tx ports.Tx) error {
+		o, errOrg := tx.Orgs().BySlug(f.Context(), "acme")
+		twins, _, errUsers := tx.Users().Ensure(f.Context(), []users.User{{Username: "eve"}, {Username: "zoe"}})
+		shared := users.Details{Email: "both@example.org"}
+		_, _, err := tx.Users().EnsureMembers(f.Context(), o.ID, []users.Member{{User: twins[0], Details: shared}, {User: twins[1], Details: shared}})
+		return errors.Join(errOrg, errUsers, err)
+	})
+	id := f.newOccurrence()
+	b := f.as(f.operator("bob", users.RoleViewer))
+	one := occurrencePath(id)
+	for typed, fault := range map[string]string{
+		"adda":             "no user of this organization has this username or e-mail address",
+		"":                 "no user of this organization has this username or e-mail address",
+		"both@example.org": "several members have this e-mail: give one of their usernames: eve, zoe",
+	} {
+		page := b.get(one+"explain/?user="+url.QueryEscape(typed)).is(t, http.StatusBadRequest)
+		assert.Contains(t, page.body, `<form class="search" method="get" action="`+one+`explain/">`, typed)
+		assert.Contains(t, page.body, `name="user" type="text" value="`+typed+`"`, typed)
+		assert.Contains(t, page.body, `aria-describedby="user-faults" aria-invalid="true" autofocus>`, typed)
+		assert.Contains(t, page.body, `<ul class="faults" id="user-faults"><li><bdi>`+fault+`</bdi></li></ul>`, typed)
+		assert.Contains(t, page.body, `<a href="`+one+`">`, typed)
+	}
+	found := b.get(one+"explain/?user=ada").is(t, http.StatusOK)
+	assert.Contains(t, found.body, `name="user" type="text" value="ada"`, "the next question is asked here")
+	assert.NotContains(t, found.body, "autofocus")
+	assert.NotContains(t, b.get(one).is(t, http.StatusOK).body, "user-faults")
+	b.get(occurrencePath(id+1)+"explain/?user=ada").is(t, http.StatusNotFound)
+	b.get(occurrencePath(id+1)+"explain/?user=adda").is(t, http.StatusNotFound)
 }
 
 // rewrite gives the event of acme another template.

@@ -152,10 +152,11 @@ func namesOf(all []events.Name) map[events.ID]string {
 	return byID
 }
 
-// explanationView explains why a user received an occurrence or not.
+// explanationView explains why a user received an occurrence or not, and asks for another user.
 type explanationView struct {
 	ID   events.OccurrenceID
 	User string
+	Form form // with a fault, nothing is explained
 	app.Explanation
 	Explained []explainedCandidate
 }
@@ -182,9 +183,18 @@ func (v explanationView) Class() string {
 func (c call) explain() error {
 	id := web.ID[events.OccurrenceID](c, "id")
 	v := explanationView{ID: id, User: c.QueryParam("user")}
+	v.Form = newForm("user", v.User)
 	var err error
-	if v.Explanation, err = c.console.use.Occurrences.Explain(c.ctx, c.at(), id, v.User); err != nil {
+	switch v.Explanation, err = c.console.use.Occurrences.Explain(c.ctx, c.at(), id, v.User); {
+	case errors.Is(err, users.ErrNotFound):
+		v.Form.faults.Addf("user", "no user of this organization has this username or e-mail address")
+	case errors.Is(err, users.ErrAmbiguous):
+		v.Form.faults.Addf("user", "%s", err.Error())
+	case err != nil:
 		return err
+	}
+	if v.Form.HasFaults() {
+		return c.render(statusOf(v.Form), "explain", words.Of("Occurrence %s", formatID(id)), v)
 	}
 	for _, candidate := range v.Candidates {
 		words, _ := candidate.Outcome(v.Deliveries)
