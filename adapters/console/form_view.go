@@ -24,8 +24,8 @@ type form struct {
 	faults fault.Fields
 	// Failed is a fault of the form as a whole.
 	Failed words.Message
-	// exceeded is the kind of the fault when that is the limit of a quota; else 0.
-	exceeded fault.Kind
+	// kind is the kind of the fault; 0: Invalid.
+	kind fault.Kind
 	// outdated is set when the stored values have changed since the form was shown. Then stored are
 	// the present ones.
 	outdated bool
@@ -109,12 +109,24 @@ func (c call) refused(err error) (f form, ok bool) {
 	}
 	f = c.asSent()
 	if exceeded {
-		f.exceeded = known.Kind()
+		f.kind = known.Kind()
 	}
 	f.outdated = errors.Is(err, app.ErrOutdated)
 	if f.faults = known.Fields(); len(f.faults) == 0 {
 		f.Failed = messageOf(known.Error())
 	}
+	return f, true
+}
+
+// refusedSelection is refused for a form about several objects. It also takes the errors that
+// another selection may avoid: objects that are gone, and those that the operator may not change.
+func (c call) refusedSelection(err error) (f form, ok bool) {
+	known, isFault := errors.AsType[*fault.Error](err)
+	if !isFault || !slices.Contains([]fault.Kind{fault.NotFound, fault.Forbidden, fault.Conflict}, known.Kind()) {
+		return c.refused(err)
+	}
+	f = c.asSent()
+	f.kind, f.Failed = known.Kind(), messageOf(known.Error())
 	return f, true
 }
 
@@ -132,8 +144,8 @@ func (c call) answerForm(err error, redisplay func(form) error, path, done strin
 
 // statusOf returns the HTTP status of a page with these forms: 200 unless one of them has a fault.
 func statusOf(forms ...form) int {
-	if i := slices.IndexFunc(forms, func(f form) bool { return f.exceeded != 0 }); i >= 0 {
-		return web.Status(forms[i].exceeded)
+	if i := slices.IndexFunc(forms, func(f form) bool { return f.kind != 0 }); i >= 0 {
+		return web.Status(forms[i].kind)
 	}
 	if slices.ContainsFunc(forms, form.HasFaults) {
 		return web.Status(fault.Invalid)

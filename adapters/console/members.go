@@ -21,18 +21,19 @@ const pageMembers = 50
 // membersView is a page of the members of an organization.
 type membersView struct {
 	app.FilterChoices
-	Limit    int  // of the choices of each kind
-	Filter   form // the query
-	Filtered bool // by more than the search text
-	Query    string
-	Members  []users.Member
-	Added    map[users.MemberID]time.Time
-	Total    users.Total
-	Columns  []heading // sortable columns
-	Previous string    // the path of the previous page; empty: this is the first
-	Start    string    // the path of the first page; empty: it is this one or the previous one
-	Next     string    // the path of the next page; empty: no more
-	First    bool      // the first page
+	Limit     int  // of the choices of each kind
+	Filter    form // the query
+	Filtered  bool // by more than the search text
+	Selection form // the refused form about selected members
+	Query     string
+	Members   []users.Member
+	Added     map[users.MemberID]time.Time
+	Total     users.Total
+	Columns   []heading // sortable columns
+	Previous  string    // the path of the previous page; empty: this is the first
+	Start     string    // the path of the first page; empty: it is this one or the previous one
+	Next      string    // the path of the next page; empty: no more
+	First     bool      // the first page
 }
 
 // Roles returns the roles that a member can have.
@@ -56,8 +57,10 @@ type membersCursor struct {
 // maxTrail is how many pages the operator can go back.
 const maxTrail = 20
 
-func (c call) showMembers() error {
-	filter := c.query()
+func (c call) showMembers() error { return c.membersPage(c.query(), form{}) }
+
+// membersPage renders the page of members with this query, and a refused selection among them.
+func (c call) membersPage(filter url.Values, selection form) error {
 	withoutNotice(filter)
 	var place membersCursor
 	c.console.cursors.open(c.membersPath(), filter.Get("after"), &place)
@@ -67,7 +70,7 @@ func (c call) showMembers() error {
 	if err != nil {
 		return err
 	}
-	v := membersView{Limit: app.MaxShown, Filter: form{values: filter}, Query: filter.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
+	v := membersView{Limit: app.MaxShown, Selection: selection, Filter: form{values: filter}, Query: filter.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
 	if v.FilterChoices, err = c.console.use.Members.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (c call) showMembers() error {
 		v.Start = c.membersAt(filter, membersCursor{})
 	}
 	v.Columns = c.sortColumns(filter, q.Sort)
-	return c.render(http.StatusOK, "members", words.Of("People"), v)
+	return c.render(statusOf(selection), "members", words.Of("People"), v)
 }
 
 // membersAt returns the path of a page of members.

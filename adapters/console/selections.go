@@ -20,6 +20,18 @@ type selectionView struct {
 	Back    string // the query of the page where they were selected
 }
 
+// keepingSelection shows the page of the members again when handle refuses, with the same ones
+// selected.
+func keepingSelection(handle func(call) error) func(call) error {
+	return func(c call) error {
+		err := handle(c)
+		if f, refused := c.refusedSelection(err); refused {
+			return c.membersPage(c.selectionPage(), f)
+		}
+		return err
+	}
+}
+
 // changeSelection applies the action of the pressed button to the selected members.
 func (c call) changeSelection() error {
 	ids, err := c.selection()
@@ -123,12 +135,18 @@ func (c call) selection() ([]users.MemberID, error) {
 	return ids, nil
 }
 
-// toSelection redirects to the page on which the members were selected.
-func (c call) toSelection(done string, n int, left leftOut) error {
+// selectionPage returns the query of the page on which the members were selected.
+func (c call) selectionPage() url.Values {
 	q, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {
-		q = url.Values{}
+		return url.Values{}
 	}
+	return sanitizeValues(q)
+}
+
+// toSelection redirects to the page on which the members were selected.
+func (c call) toSelection(done string, n int, left leftOut) error {
+	q := c.selectionPage()
 	q.Set("done", "selected-"+done)
 	q.Set("count", strconv.Itoa(n))
 	if len(left.Names) > 0 {

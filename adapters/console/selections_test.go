@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -92,6 +93,57 @@ func TestChangeSelection(t *testing.T) {
 		b.choose("remove/", "", []users.Member{ms[0], theirs}).is(f.T, http.StatusNotFound)
 		assert.Len(f, f.audited(), 11)
 	})
+}
+
+// TestRefusedSelectionStays checks that the page comes back with the same search and the same users
+// selected.
+func TestRefusedSelectionStays(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleOperator))
+	var ms []users.Member
+	for i := range 4 {
+		ms = append(ms, f.person("acme", fmt.Sprintf("e%d", i), users.RoleMember, false))
+	}
+	boss, gone := f.person("acme", "eboss", users.RoleAdministrator, false), f.person("acme", "egone", users.RoleMember, false)
+	f.group("Staff")
+	staff := idText(f.group("Other staff").ID)
+	require.NoError(t, f.use.Members.Remove(f.Context(), operators.Editor{}, app.Path{Organization: "acme"}, gone.ID))
+	row := regexp.MustCompile(`name="member" value="\d+" aria-label="Select ([a-z0-9]+)"( checked)?>`)
+	for name, c := range map[string]struct {
+		path, action string
+		selected     []users.Member
+		fields       []string
+		status       int
+		problem      string
+		checked      string
+	}{
+		"no group":             {"", "link", ms[:2], []string{"group", "4711"}, http.StatusNotFound, "The group does not exist in this organization.", "e0 e1"},
+		"no list":              {"", "list", ms[1:3], []string{"list", "nonsense"}, http.StatusNotFound, "The distribution list does not exist.", "e1 e2"},
+		"removed meanwhile":    {"", "link", []users.Member{ms[0], gone}, []string{"group", staff}, http.StatusNotFound, "One of these users is not a member of this organization any more.", "e0"},
+		"an administrator":     {"", "lock", []users.Member{boss, ms[3]}, nil, http.StatusForbidden, "You may not change eboss: only administrators can change administrators.", "e3 eboss"},
+		"removal":              {"", "remove", []users.Member{boss, ms[3]}, nil, http.StatusForbidden, "You may not change eboss: only administrators can change administrators.", "e3 eboss"},
+		"confirmed removal":    {"remove/", "", []users.Member{ms[2], gone}, nil, http.StatusNotFound, "One of these users is not a member of this organization any more.", "e2"},
+		"nobody":               {"", "lock", nil, []string{"group", staff}, http.StatusBadRequest, "Select 1 to 200 users.", ""},
+		"something unheard of": {"", "explode", ms[:1], nil, http.StatusBadRequest, "The form could not be read.", "e0"},
+	} {
+		got := b.choose(c.path, c.action, c.selected, append(c.fields, "back", "q=e&sort=username&done=selected-lock")...).is(t, c.status)
+		assert.Contains(t, got.text(), c.problem, name)
+		assert.NotContains(t, got.text(), "users locked", name)
+		var shown, checked []string
+		for _, m := range row.FindAllStringSubmatch(got.body, -1) {
+			shown = append(shown, m[1])
+			if m[2] != "" {
+				checked = append(checked, m[1])
+			}
+		}
+		assert.Equal(t, []string{"ada", "e0", "e1", "e2", "e3", "eboss"}, shown, name)
+		assert.Equal(t, c.checked, strings.Join(checked, " "), name)
+		assert.Contains(t, html.UnescapeString(got.body), `name="back" value="q=e&sort=username"`, name)
+		if slices.Contains(c.fields, staff) {
+			assert.Contains(t, got.body, `<option value="`+staff+`" selected>`, name)
+		}
+	}
 }
 
 func TestAddSelectionToList(t *testing.T) {
