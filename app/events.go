@@ -53,6 +53,7 @@ type EventReport struct {
 	Application applications.Application
 	Event       events.Event
 	Lists       map[lists.ID]lists.List // of the notifications
+	MoreLists   bool                    // the project has more lists than Audience returns
 }
 
 // MaxNotifications is how many notifications of an event a report holds at most.

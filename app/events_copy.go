@@ -29,8 +29,8 @@ type CopyTarget struct {
 	Project     orgs.Project
 }
 
-// CopyTargets returns the event and the applications of its organization, at most as many as a form
-// offers; events.ErrNotFound.
+// CopyTargets returns the event and the applications of its organization, or none if there are more
+// than a form offers; events.ErrNotFound.
 func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e events.Event, all []CopyTarget, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		from, err := application(ctx, tx, at)
@@ -40,21 +40,15 @@ func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e event
 		if e, err = tx.Events().BySlug(ctx, from, slug); err != nil {
 			return err
 		}
-		found, err := tx.Applications().OfOrganization(ctx, from.Organization, 0, maxUsable)
-		if err != nil {
+		found, err := tx.Applications().OfOrganization(ctx, from.Organization, 0, maxUsable+1)
+		if all = nil; err != nil || len(found) > maxUsable {
 			return err
 		}
-		projects, err := tx.Orgs().Projects(ctx, from.Organization, 0, maxUsable)
-		if err != nil {
-			return err
-		}
-		all = all[:0]
+		projects, err := projectsOf(ctx, tx, from.Organization)
 		for _, a := range found {
-			if i := slices.IndexFunc(projects, func(p orgs.Project) bool { return p.ID == a.Project }); i >= 0 {
-				all = append(all, CopyTarget{Application: a, Project: projects[i]})
-			}
+			all = append(all, CopyTarget{Application: a, Project: projects[a.Project]})
 		}
-		return nil
+		return err
 	})
 	return e, all, err
 }

@@ -70,7 +70,7 @@ func (s *Events) Audience(ctx context.Context, at Path, slug string) (r EventRep
 		if r, err = eventOf(ctx, tx, at, slug); err != nil {
 			return err
 		}
-		if usable, err = usableLists(ctx, tx, r.Application, 0); err != nil {
+		if usable, r.MoreLists, err = usableLists(ctx, tx, r.Application, 0); err != nil {
 			return err
 		}
 		r.Lists, err = listsOf(ctx, tx, r.Application, r.Notifications, usable)

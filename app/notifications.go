@@ -37,6 +37,7 @@ type NotificationReport struct {
 	Templates    []events.Template // its own; without one, the template of its event, in EventParts, is used
 	Parts        EventParts        // of its event; it may have templates for the same channels
 	Lists        []lists.List      // that it may use
+	MoreLists    bool              // the project has more
 }
 
 // ShowNotification returns a notification of an event; events.ErrNotFound,
@@ -56,7 +57,7 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 		if r.Parts, err = eventParts(ctx, tx, r.Application, r.Event, inherited); err != nil {
 			return r, err
 		}
-		r.Lists, err = usableLists(ctx, tx, r.Application, r.Notification.List)
+		r.Lists, r.MoreLists, err = usableLists(ctx, tx, r.Application, r.Notification.List)
 		return r, err
 	})
 }
@@ -200,19 +201,20 @@ func servingList(ctx context.Context, tx ports.Tx, app applications.Application,
 	return l, err
 }
 
-// usableLists returns the lists of its project that an application may use, and always the one that
-// is used already.
-func usableLists(ctx context.Context, tx ports.Tx, app applications.Application, used lists.ID) ([]lists.List, error) {
-	all, err := tx.Lists().List(ctx, app.Organization, app.Project, 0, maxUsable)
+// usableLists returns those of the first lists of its project that an application may use, and
+// always the one that is used already. more reports whether the project has more lists.
+func usableLists(ctx context.Context, tx ports.Tx, app applications.Application, used lists.ID) (found []lists.List, more bool, err error) {
+	all, err := tx.Lists().List(ctx, app.Organization, app.Project, 0, maxUsable+1)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	found := slices.DeleteFunc(all, func(l lists.List) bool { return !l.Serves(app.ID) })
+	more = len(all) > maxUsable
+	found = slices.DeleteFunc(all[:min(len(all), maxUsable)], func(l lists.List) bool { return !l.Serves(app.ID) })
 	if used == 0 || slices.ContainsFunc(found, func(l lists.List) bool { return l.ID == used }) {
-		return found, nil
+		return found, more, nil
 	}
 	l, err := listOf(ctx, tx, app, used)
-	return append(found, l), err
+	return append(found, l), more, err
 }
 
 // fieldOf assigns a refusal to a field of the form.

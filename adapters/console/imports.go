@@ -26,7 +26,7 @@ const (
 // importsView is the form for a new import, and the list of earlier ones.
 type importsView struct {
 	Form      form
-	Groups    []option
+	Groups    []option // none: too many to choose from
 	Encodings []option
 	Limit     int64 // of a file, in MiB
 	Imports   []imports.Job
@@ -37,7 +37,7 @@ func (c call) showImports() error { return c.importsPage(http.StatusOK, form{}) 
 
 func (c call) importsPage(status int, f form) error {
 	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: words.Of("No additional group")}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
-	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
+	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups + 1})
 	if err != nil {
 		return err
 	}
@@ -45,6 +45,9 @@ func (c call) importsPage(status int, f form) error {
 		if g.Name != orgs.DefaultGroup {
 			v.Groups = append(v.Groups, option{Value: g.Name, Text: g.Name})
 		}
+	}
+	if len(groups) > maxGroups {
+		v.Groups = nil
 	}
 	found, err := c.console.use.ImportJobs.List(c.ctx, c.at(), imports.ID(c.number("before")), pageImports+1)
 	if err != nil {

@@ -35,18 +35,30 @@ func (c call) listsPage(f form) error {
 	}
 	v := listsView{New: f}
 	v.Lists, v.Next = paged(found, pageLists, func(l lists.List) lists.ID { return l.ID })
-	if v.pinnable, err = c.pinnable(); err != nil {
+	if v.pinnable, err = c.pinnable(v.Lists...); err != nil {
 		return err
 	}
 	return c.render(statusOf(f), "lists", words.Of("Distribution lists"), v)
 }
 
 // pinnable are the applications that a project's lists can be pinned to.
-type pinnable struct{ applications []applications.Application }
+type pinnable struct {
+	applications []applications.Application
+	MorePins     bool // the project has more
+}
 
-func (c call) pinnable() (pinnable, error) {
-	found, err := c.console.use.Applications.List(c.ctx, c.at(), app.Page{Limit: maxPinnable})
-	return pinnable{found}, err
+// pinnable returns the first applications of the project, and those that these lists are pinned to.
+func (c call) pinnable(all ...lists.List) (p pinnable, err error) {
+	found, err := c.console.use.Applications.List(c.ctx, c.at(), app.Page{Limit: maxPinnable + 1})
+	p.applications, p.MorePins = found[:min(len(found), maxPinnable)], len(found) > maxPinnable
+	for _, l := range all {
+		if err != nil || l.Application == 0 || p.PinOf(l).ID != 0 {
+			continue
+		}
+		found, err = c.console.use.Applications.List(c.ctx, c.at(), app.Page{After: int64(l.Application) - 1, Limit: 1})
+		p.applications = append(p.applications, found...)
+	}
+	return p, err
 }
 
 // PinOf returns the application that a list is pinned to; its slug is empty if it is not pinned.
@@ -118,7 +130,7 @@ func (c call) listPage(adjust func(v *listView)) error {
 	if v.List, err = c.console.use.Lists.Show(c.ctx, c.at(), id); err != nil {
 		return err
 	}
-	if v.pinnable, err = c.pinnable(); err != nil {
+	if v.pinnable, err = c.pinnable(v.List); err != nil {
 		return err
 	}
 	uses, err := c.console.use.Lists.Uses(c.ctx, c.at(), id, app.Page{After: c.number("after_use"), Limit: pageUses + 1})

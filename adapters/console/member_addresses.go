@@ -5,6 +5,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -27,12 +28,13 @@ func (c call) addAddress() error {
 
 // addressView is an address of a member with its assignments.
 type addressView struct {
-	Member      users.Member
-	Address     users.Address
-	Assignments []channels.Assignment
-	Assignable  []option // channels
-	MayChange   bool
-	Form        form
+	Member       users.Member
+	Address      users.Address
+	Assignments  []channels.Assignment
+	Assignable   []option // channels
+	MoreChannels bool     // than those
+	MayChange    bool
+	Form         form
 }
 
 func (c call) showAddress() error { return c.addressPage(form{}) }
@@ -47,7 +49,7 @@ func (c call) addressPage(f form) error {
 	if i < 0 {
 		return users.ErrAddressNotFound
 	}
-	v := addressView{Member: p.Member, Address: p.Addresses[i], MayChange: c.mayChange(p.Member), Form: f}
+	v := addressView{Member: p.Member, Address: p.Addresses[i], MayChange: c.mayChange(p.Member), Form: f, MoreChannels: len(p.Channels) >= app.MaxShown}
 	v.Assignments = slices.DeleteFunc(p.Assignments, func(a channels.Assignment) bool { return a.Address != id })
 	for _, channel := range p.Assignable(v.Address) {
 		label := words.Of("%s (%s)", channel.Name, string(channel.Protocol))
