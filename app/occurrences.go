@@ -134,8 +134,9 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 	})
 }
 
-// openDeliveries returns the first and the last open deliveries of an occurrence in each state, with
-// what they wait for. The last ones show a channel whose messages begin far behind those of others.
+// openDeliveries returns the first and the last open deliveries of an occurrence in each state,
+// with what they wait for. The last ones show a channel whose messages begin far behind those of
+// others.
 func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]deliveries.Delivery, error) {
 	if !slices.ContainsFunc(deliveries.States(), func(s deliveries.State) bool { return s.Open() && r.Counts[s] > 0 }) {
 		return nil, nil
@@ -261,7 +262,7 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID); err != nil {
 			return e, err
 		}
-		if err = setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries)); err != nil {
+		if err := setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries)); err != nil {
 			return e, err
 		}
 		state, err := tx.Installation().State(ctx)
