@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
@@ -133,7 +134,8 @@ func (q queue) ClearOutage(ctx context.Context, channel channels.ID, instance st
 			AND EXISTS (SELECT 1 FROM channel_troubles WHERE channel_id = channels.id AND instance = ?)`, t.clock(), channel, storable(instance)).Error; err != nil {
 			return err
 		}
-		return t.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ?)",
-			channel, storable(instance), t.after(-channels.OutageOverdue)).Error
+		return t.db(ctx).Exec(`DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ? OR NOT for_all AND NOT `+
+			exists("SELECT 1 FROM workers w WHERE w.owner > '' AND w.instance = channel_troubles.instance AND w.seen_at >= ?")+")",
+			channel, storable(instance), t.after(-channels.OutageOverdue), t.after(-deliveries.PresenceTimeout)).Error
 	})
 }

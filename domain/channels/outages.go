@@ -31,12 +31,13 @@ type Failing struct {
 
 // OutageExpiry is how long after the end of its pause an outage that is not reported again is
 // ignored. An instance that still had it would have tried the channel again if there was anything
-// to send, and an instance that is gone does not clear its outages.
+// to send, and nobody has sent anything since that would have cleared it.
 const OutageExpiry = 24 * time.Hour
 
 // OutageOverdue is how long after the end of its pause an outage is kept, although another instance
-// sends successfully. After that, the other instance clears it.
-const OutageOverdue = 10 * time.Minute
+// sends successfully. After that, the other instance clears it: the one that reported it would have
+// tried again if it had anything to send.
+const OutageOverdue = 2 * time.Minute
 
 // Paused reports whether the channel is paused on its instance.
 func (o Outage) Paused(now time.Time) bool { return now.Before(o.Until) }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -78,11 +79,24 @@ func outageCases() cases {
 			now := asked()
 			mine, fresh := outage(w.mine.mail, "a", now.Add(time.Minute)), outage(w.mine.mail, "b", now.Add(time.Minute-channels.OutageOverdue))
 			old, other := outage(w.mine.mail, "c", now.Add(-time.Minute-channels.OutageOverdue)), outage(w.mine.text, "c", now.Add(-time.Minute-channels.OutageOverdue))
+			_, err := w.Queue().Heartbeat(t.Context(), deliveries.Presence{Owner: "worker", Instance: "b"})
+			require.NoError(t, err)
 			report(t, w, mine, fresh, old, other)
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
 			assert.Equal(t, []channels.Outage{fresh, other}, w.outages(t, w.mine.org.ID))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), 1<<40, "a"))
+		},
+		"OfAnInstanceThatEndedIsClearedByAnother": func(t *testing.T, w *world) {
+			now := asked()
+			before, asking := outage(w.mine.mail, "before", now.Add(time.Minute)), outage(w.mine.mail, "asking", now.Add(time.Minute))
+			asking.ForAll = true
+			_, err := w.Queue().Heartbeat(t.Context(), deliveries.Presence{Owner: "worker", Instance: "before"})
+			require.NoError(t, err)
+			require.NoError(t, w.Queue().Leave(t.Context(), "worker"))
+			report(t, w, before, asking)
+			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "after"))
+			assert.Equal(t, []channels.Outage{asking}, w.outages(t, w.mine.org.ID), "the pause that a provider asked for goes on")
 		},
 		"PauseForAllIsSeenByEveryWorker": func(t *testing.T, w *world) {
 			now := asked()
