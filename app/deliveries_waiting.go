@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -103,6 +104,29 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 		waits[i].untried = waits[i].untried || d.State == deliveries.Pending
 	}
 	return waits
+}
+
+// mostPerSecond returns how many messages the channels may send in a second on which deliveries wait
+// for their turn: after a quiet time, the first messages leave faster. It returns +Inf if one of
+// the channels has no limit, or none is waited for.
+func mostPerSecond(waits []ChannelWait) float64 {
+	limits := map[channels.ID]float64{}
+	for _, w := range waits {
+		if w.For == deliveries.ForWorker || w.For == deliveries.ForLimit && w.Until.IsZero() {
+			limits[w.channel] = w.PerSecond
+		}
+	}
+	sum := 0.0
+	for _, limit := range limits {
+		if limit <= 0 {
+			return math.Inf(1)
+		}
+		sum += limit
+	}
+	if len(limits) == 0 {
+		return math.Inf(1)
+	}
+	return sum
 }
 
 // nextAttempts returns the latest time before which one of these deliveries is not tried; zero:

@@ -25,3 +25,6 @@ func (q *Quotas) RecordContext(org orgs.ID, size int) { q.recordContext(org, siz
 func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
 	return q.dryRun(ctx, tx, org)
 }
+
+// MostPerSecond is mostPerSecond for what these deliveries wait for.
+func MostPerSecond(ds []deliveries.Delivery) float64 { return mostPerSecond(waitsOf(ds)) }

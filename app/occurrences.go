@@ -115,7 +115,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if err != nil {
 			return r, err
 		}
-		if r.Waits, err = waits(ctx, tx, r, open); err != nil {
+		if r.Waits, err = waits(ctx, tx, r, open, o.clock.Now()); err != nil {
 			return r, err
 		}
 		if r.State != Delivering {
@@ -126,7 +126,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		now := o.clock.Now()
-		r.PerSecond = deliveries.Rate(found, r.Counts, recent, now)
+		r.PerSecond = min(deliveries.Rate(found, r.Counts, recent, now), mostPerSecond(r.Waits))
 		if !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, r.PerSecond, nextAttempts(open), now)
 		}
@@ -149,12 +149,12 @@ func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r Occurre
 }
 
 // waits returns what an occurrence with these open deliveries waits for.
-func waits(ctx context.Context, tx ports.Tx, r OccurrenceReport, open []deliveries.Delivery) ([]ChannelWait, error) {
-	if r.State == Scheduled {
-		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, nil
+func waits(ctx context.Context, tx ports.Tx, r OccurrenceReport, open []deliveries.Delivery, now time.Time) ([]ChannelWait, error) {
+	if at := r.Occurrence.Options.SendAt; r.State == Scheduled && at.After(now) {
+		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: at}}}, nil
 	}
 	all := waitsOf(open)
-	if r.State == Expanding {
+	if r.State == Scheduled || r.State == Expanding {
 		lookup, err := waitsForLookup(ctx, tx)
 		if err != nil {
 			return nil, err

@@ -71,25 +71,27 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery, stopp
 	if len(candidates) == 0 {
 		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
 	}
-	reason, _ := candidates[0].Verdict()
-	for _, c := range candidates {
-		if _, delivered := c.Verdict(); !delivered {
-			continue
+	reason, delivered := candidates[0].Verdict()
+	for _, c := range candidates[1:] {
+		if _, open := c.Verdict(); open {
+			delivered = true
 		}
-		at := o.Options.SendAt.UTC().Format(time.RFC3339)
-		switch {
-		case o.Scheduled && stopped:
-			return fmt.Sprintf("The occurrence is scheduled for %s, but sending is stopped in the whole installation now.", at)
-		case o.Scheduled:
-			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", at)
-		case o.Expanded.IsZero() && stopped:
-			return "The recipients are not all looked up yet, and sending is stopped in the whole installation."
-		case o.Expanded.IsZero():
-			return "The recipients are not all looked up yet; nothing stands in the way."
-		}
-		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
 	}
-	return fmt.Sprintf("No delivery was made: %s.", reason)
+	awaited := "The recipients are not all looked up yet"
+	if o.Scheduled {
+		awaited = "The occurrence is scheduled for " + o.Options.SendAt.UTC().Format(time.RFC3339)
+	}
+	switch over := !o.Expanded.IsZero() && !o.Scheduled; {
+	case over && delivered:
+		return "No delivery was made, although nothing stands in the way now: that was different when the recipients were looked up."
+	case over:
+		return fmt.Sprintf("No delivery was made: %s.", reason)
+	case !delivered:
+		return fmt.Sprintf("%s; as things are now, no delivery will be made: %s.", awaited, reason)
+	case stopped:
+		return awaited + "; sending is stopped in the whole installation now."
+	}
+	return awaited + "; nothing stands in the way now."
 }
 
 // Furthest returns the delivery that came furthest; it reports false when none was made.

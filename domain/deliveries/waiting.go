@@ -58,15 +58,11 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	case put && c.Inactive && d.State == Pending && d.LastError == "":
 		return Waiting{For: ForChannel, Others: true, Until: d.Next}
 	case asked:
-		return d.notBefore(Waiting{For: ForLimit, Until: pause.Until, Error: pause.Error}, now)
+		return Waiting{For: ForLimit, Error: pause.Error}.until(now, pause.Until, c.UsedUp, d.Next)
 	case failing:
-		w := Waiting{For: ForChannel, Since: outage.Since, Error: outage.Error}
-		if outage.Until.After(now) {
-			w.Until = outage.Until
-		}
-		return d.notBefore(w, now)
+		return Waiting{For: ForChannel, Since: outage.Since, Error: outage.Error}.until(now, outage.Until, c.UsedUp, d.Next)
 	case c.UsedUp.After(now):
-		return d.notBefore(Waiting{For: ForQuota, Until: c.UsedUp}, now)
+		return Waiting{For: ForQuota}.until(now, c.UsedUp, d.Next)
 	case put:
 		return Waiting{For: ForAttempt, Until: d.Next}
 	}
@@ -91,10 +87,12 @@ func (w Waiting) Behind(ahead int) Waiting {
 	return w
 }
 
-// notBefore returns what the delivery waits for, at least until its next attempt.
-func (d Delivery) notBefore(w Waiting, now time.Time) Waiting {
-	if d.Next.After(now) && d.Next.After(w.Until) {
-		w.Until = d.Next
+// until returns w until the latest of these times; those that are over do not count.
+func (w Waiting) until(now time.Time, times ...time.Time) Waiting {
+	for _, t := range times {
+		if t.After(now) && t.After(w.Until) {
+			w.Until = t
+		}
 	}
 	return w
 }

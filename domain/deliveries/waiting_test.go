@@ -22,8 +22,8 @@ func TestWaitsFor(t *testing.T) {
 	askedAndDown := channels.Condition{Outages: append(asked.Outages[:1:1], down.Outages...)}
 	limited := channels.Condition{PerSecond: 0.5}
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
-	downAndSpent := down
-	downAndSpent.UsedUp = later
+	downAndSpent, askedAndSpent := down, asked
+	downAndSpent.UsedUp, askedAndSpent.UsedUp = later, later
 	inactive := down
 	inactive.Inactive = true
 	seen := map[deliveries.Cause]bool{deliveries.ForLookup: true, deliveries.ForSchedule: true, deliveries.ForRelease: true} // They are the occurrence's and the installation's.
@@ -59,8 +59,9 @@ func TestWaitsFor(t *testing.T) {
 		"QuotaUsedUpAndLater": {deliveries.Retrying, later, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
 		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "a worker, which is sending it or is about to"},
 		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
-		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
-			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
+		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: later, Error: "connection refused"},
+			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T04:04:05Z"},
+		"ProviderAskedAndQuotaUsedUp": {deliveries.Pending, before, askedAndSpent, deliveries.Waiting{For: deliveries.ForLimit, Until: later, Error: "429 too many"}, "the provider, which asked for a pause until 2026-01-02T04:04:05Z: 429 too many"},
 		"ChannelInactive": {deliveries.Pending, soon, inactive, deliveries.Waiting{For: deliveries.ForChannel, Others: true, Until: soon},
 			"another channel of the pool, because its own is inactive; next attempt at 2026-01-02T03:05:05Z"},
 		"ChannelInactiveAndDue":     {deliveries.Pending, before, channels.Condition{Inactive: true}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},

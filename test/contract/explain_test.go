@@ -31,7 +31,7 @@ func TestOccurrenceExplain(t *testing.T) {
 		w.work()
 		id := w.happens(object{})
 		w.buyer("anna", "anna@example.org")
-		require.Equal(w, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered.",
+		require.Equal(w, "No delivery was made, although nothing stands in the way now: that was different when the recipients were looked up.",
 			w.explain(id, "anna").Summary)
 	}))
 

@@ -30,7 +30,7 @@ func TestOccurrence(t *testing.T) {
 		require.Equal(w, w.clock.Now(), o.Created)
 		require.Equal(w, w.base+occurrencePath(id)+"deliveries/", o.Deliveries)
 		require.Empty(w, w.deliveries(id))
-		require.Equal(w, "The recipients are not all looked up yet; nothing stands in the way.", w.explain(id, "anna").Summary)
+		require.Equal(w, "The recipients are not all looked up yet; nothing stands in the way now.", w.explain(id, "anna").Summary)
 
 		w.expandAll()
 		o = w.occurrence(id)

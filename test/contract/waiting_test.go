@@ -24,6 +24,7 @@ func TestWaiting(t *testing.T) {
 		require.Equal(w, "The occurrence is scheduled for "+at.Format(time.RFC3339)+"; nothing stands in the way now.", w.explain(id, "anna").Summary)
 
 		w.clock.Advance(time.Hour)
+		require.Equal(w, "recipients", w.occurrence(id).Waiting[0].For, "its moment has come")
 		_, err := w.store.Queue().Schedule(w.Context(), 10)
 		require.NoError(w, err)
 		w.expandAll()
@@ -107,9 +108,9 @@ func TestWaiting(t *testing.T) {
 		for s, want := range map[installation.State]string{{Held: w.clock.Now()}: "recipients", {ReadOnly: w.clock.Now()}: "sending is stopped", {}: "recipients"} {
 			state(s)
 			require.Equal(w, want, w.occurrence(id).Waiting[0].For, "before its recipients are looked up: %v", s)
-			summary := "The recipients are not all looked up yet, and sending is stopped in the whole installation."
+			summary := "The recipients are not all looked up yet; sending is stopped in the whole installation now."
 			if s.Sends() {
-				summary = "The recipients are not all looked up yet; nothing stands in the way."
+				summary = "The recipients are not all looked up yet; nothing stands in the way now."
 			}
 			require.Equal(w, summary, w.explain(id, "anna").Summary)
 		}

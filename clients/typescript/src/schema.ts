@@ -3431,7 +3431,7 @@ export interface components {
             }[];
             /**
              * Format: date-time
-             * @description When the last delivery will have ended at the present rate, not before the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, and while a delivery waits for a failing channel or a quota.
+             * @description When the last delivery will have ended at the present rate, not before the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, while sending is stopped, and while a delivery waits for a failing channel, a quota, or a pause that a provider asked for.
              * @example null
              */
             expected_end: string | null;

@@ -38,8 +38,9 @@ class Occurrence:
         waiting (list[OccurrenceWaitingItem]): What it waits for, each cause of each channel once, as far as the first
             and the last open deliveries tell.
         expected_end (datetime.datetime | None): When the last delivery will have ended at the present rate, not before
-            the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, and while a
-            delivery waits for a failing channel or a quota.
+            the next attempts and not after `expires_at`. Null before the first has ended, when nothing is open, while
+            sending is stopped, and while a delivery waits for a failing channel, a quota, or a pause that a provider asked
+            for.
         request_id (str): The `X-Request-ID` of the request that triggered it, as its answer and the log have it; empty
             when none is known.
         traceparent (str): The `traceparent` of that request (W3C Trace Context); empty when it had none.
