@@ -18,7 +18,7 @@ const patience = 30 * time.Second
 
 // sample is one measurement.
 type sample struct {
-	rate      float64 // per second
+	rate      float64 // in the unit of its row, most often per second
 	p50, p99  time.Duration
 	processor time.Duration // time of a processor that one of them took the measured process
 }

@@ -1,6 +1,6 @@
 // Bench measures the built program by HTTP and on the command line, on SQLite and on PostgreSQL.
-// Each figure has its floor, the cost of the same work without Tocsin's part in it. The floor is
-// measured in the same run immediately before, because figures of two machines, or of two times,
+// Nearly each figure has its floor, the cost of the same work without Tocsin's part in it. The floor
+// is measured in the same run immediately before, because figures of two machines, or of two times,
 // cannot be compared.
 //
 //	go build -o bin/tocsin ./wiring/tocsin

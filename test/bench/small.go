@@ -9,8 +9,18 @@ import (
 )
 
 // small measures triggers to one recipient each, from the first request until the last message has
-// arrived at the mail server. The floor is the messages alone, sent by the library.
+// arrived at the mail server. The floor is the messages alone, sent by the library. It also
+// measures the answers to these triggers, whose floor is the same requests to the API without a
+// database.
 func (b *bench) small(ctx context.Context, d database, i installation, s *server, m mailing) error {
+	l := load{server: b.floor, connections: b.connections, length: b.length, status: http.StatusCreated, request: func(r []byte, connection, n int) []byte {
+		return appendPost(r, eventPath(m.name), i.key,
+			fmt.Sprintf(`{"context": {"order": 1207}, "options": {"limit_to": [%q]}}`, populated(0, (n*b.connections+connection)%b.messages)))
+	}}
+	floorAnswers, _, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
 	m.sink.hold()
 	m.sink.release()
 	start := time.Now()
@@ -29,10 +39,7 @@ func (b *bench) small(ctx context.Context, d database, i installation, s *server
 	}
 	m.sink.hold()
 	m.sink.release()
-	l := load{server: s, connections: b.connections, length: b.length, status: http.StatusCreated, request: func(r []byte, connection, n int) []byte {
-		return appendPost(r, eventPath(m.name), i.key,
-			fmt.Sprintf(`{"context": {"order": 1207}, "options": {"limit_to": [%q]}}`, populated(0, (n*b.connections+connection)%b.messages)))
-	}}
+	l.server = s
 	used := s.processor()
 	start = time.Now()
 	answers, sent, err := l.run(ctx)
@@ -52,8 +59,8 @@ func (b *bench) small(ctx context.Context, d database, i installation, s *server
 	}
 	_, last = m.sink.last()
 	f.tocsin, f.peak = perRow(total, last.Sub(start), s.processor()-used), s.peak()
-	b.say("  the triggers alone: %s requests/s, p50 %s, p99 %s; the last message came %s behind the last answer",
-		number(answers.rate), answers.p50.Round(100*time.Microsecond), answers.p99.Round(100*time.Microsecond), max(0, last.Sub(answered)).Round(10*time.Millisecond))
+	b.result("POST trigger to one recipient each", d, "requests/s", figure{tocsin: answers, floor: floorAnswers, peak: f.peak})
+	b.result("last message behind the last answer to these triggers", d, "ms", figure{tocsin: sample{rate: max(0, last.Sub(answered)).Seconds() * 1e3}, peak: f.peak})
 	b.result("triggers to one recipient each, first request to last message", d, "messages/s", f)
 	if err := d.waitUntil(ctx, allDone); err != nil {
 		return err

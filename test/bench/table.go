@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// figure is one measurement with its floor.
+// figure is one measurement with its floor, if there is one.
 type figure struct {
 	tocsin, floor sample
 	peak          int64 // most bytes of memory that Tocsin had
@@ -46,9 +46,13 @@ func (t *table) write(out io.Writer, o options, m machine) error {
 	for _, l := range t.lines {
 		tocsin, floor := l.samples(func(f figure) sample { return f.tocsin }), l.samples(func(f figure) sample { return f.floor })
 		peak := median(l.figures, func(f figure) int64 { return f.peak })
-		if _, err := fmt.Fprintf(out, "| %s | %s | **%s %s** (%s to %s) | %s | %.2f | %s | %s | %s | %s | %s |\n",
+		least, ratio := "", "" // Not everything has a floor.
+		if floor.middle.rate > 0 {
+			least, ratio = number(floor.middle.rate), fmt.Sprintf("%.2f", tocsin.middle.rate/floor.middle.rate)
+		}
+		if _, err := fmt.Fprintf(out, "| %s | %s | **%s %s** (%s to %s) | %s | %s | %s | %s | %s | %s | %s |\n",
 			l.what, l.database, number(tocsin.middle.rate), l.unit, number(tocsin.lowest), number(tocsin.highest),
-			number(floor.middle.rate), tocsin.middle.rate/floor.middle.rate, tocsin.middle.latency(), floor.middle.latency(),
+			least, ratio, tocsin.middle.latency(), floor.middle.latency(),
 			short(tocsin.middle.processor), short(floor.middle.processor), megabytes(peak)); err != nil {
 			return err
 		}
