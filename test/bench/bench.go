@@ -20,12 +20,13 @@ const (
 	partSearch  = "search" // the console's search box in that organization
 	partOrder   = "order"  // single messages beside a blast, and blasts beside each other
 	partWalls   = "walls"  // what an organization feels of another one that does its worst
+	partClaims  = "claims" // claims while many deliveries wait
 	// partOverload is the served requests when there are more than can be served, and beside slow
 	// clients.
 	partOverload = "overload"
 )
 
-var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partSearch, partOrder, partWalls, partOverload}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partSearch, partOrder, partWalls, partClaims, partOverload}
 
 // bench measures the wanted parts on every database, in several runs.
 type bench struct {
@@ -80,6 +81,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			}
 			if slices.Contains(b.measure, partWalls) {
 				if err := b.withDatabase(ctx, kind, b.walls); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partClaims) {
+				if err := b.withDatabase(ctx, kind, b.claims); err != nil {
 					return err
 				}
 			}

@@ -40,8 +40,8 @@ func TestBench(t *testing.T) {
 			itself, err := os.Executable()
 			require.NoError(t, err)
 			o := options{tocsin: itself, dir: t.TempDir(), measure: parts, databases: []string{kind},
-				runs: 1, rows: 2500, list: 2100, messages: 100, handOffs: 3, users: 500, deliveries: 2000, connections: 3, attackers: 4, slow: 20, length: 50 * time.Millisecond, progress: t.Output()}
-			rowsWanted := 65
+				runs: 1, rows: 2500, list: 2100, messages: 100, handOffs: 3, users: 500, deliveries: 2000, waiting: 3000, connections: 3, attackers: 4, slow: 20, length: 50 * time.Millisecond, progress: t.Output()}
+			rowsWanted := 67
 			if kind == postgres {
 				o.postgres = pgtest.New(t)
 				rowsWanted++ // beside a held snapshot
@@ -73,13 +73,14 @@ func TestBench(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, messages: 1, handOffs: 1, users: 200, deliveries: 200, connections: 1, attackers: 1, slow: 1, length: time.Second}
+	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, messages: 1, handOffs: 1, users: 200, deliveries: 200, waiting: 256, connections: 1, attackers: 1, slow: 1, length: time.Second}
 	require.NoError(t, good.check())
 	for name, spoil := range map[string]func(*options){
 		"AnUnknownPartIsRefused":             func(o *options) { o.measure = []string{"everything"} },
 		"AnUnknownDatabaseIsRefused":         func(o *options) { o.databases = []string{"oracle"} },
 		"AListLongerThanTheFileIsRefused":    func(o *options) { o.list = 11 },
 		"FewerDeliveriesThanUsersAreRefused": func(o *options) { o.deliveries = 199 },
+		"TooFewToClaimAreRefused":            func(o *options) { o.waiting = 255 },
 		"NoRunsAreRefused":                   func(o *options) { o.runs = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,13 +1,13 @@
 // Bench measures the built program by HTTP and on the command line, on SQLite and on PostgreSQL.
-// Nearly each figure has its floor, the cost of the same work without Tocsin's part in it. The floor
-// is measured in the same run immediately before, because figures of two machines, or of two times,
-// cannot be compared.
+// Nearly each figure has its floor, the cost of the same work without Tocsin's part in it. The
+// floor is measured in the same run immediately before, because figures of two machines, or of two
+// times, cannot be compared. Claims are measured in this process, by the program's store.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000]
 //	    [-handoffs 200] [-users 1000000] [-deliveries 5000000] [-slow 2000] [-length 5s]
-//	    [-measure api,import,upload,send,console,search,order,walls,overload]
-//	    [-profiles folder]
+//	    [-measure api,import,upload,send,console,search,order,walls,claims,overload]
+//	    [-waiting 200000] [-profiles folder]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL
 // is the server of TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable`
@@ -47,6 +47,7 @@ type options struct {
 	handOffs    int // triggers one after the other, each when the message before has left
 	users       int // of the organization whose pages are measured
 	deliveries  int // there
+	waiting     int // deliveries that wait when claims are measured
 	connections int
 	attackers   int           // connections of the organization that does its worst
 	slow        int           // clients that send their bodies slowly
@@ -86,6 +87,7 @@ func main() {
 	flag.IntVar(&o.handOffs, "handoffs", 200, "how often the time from a trigger to its message is taken")
 	flag.IntVar(&o.users, "users", 1_000_000, "users of the organization whose pages are measured")
 	flag.IntVar(&o.deliveries, "deliveries", 5_000_000, "deliveries of that organization, at least users")
+	flag.IntVar(&o.waiting, "waiting", 200_000, "deliveries that wait when claims are measured, each occurrence to as many as the list has members")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
 	flag.IntVar(&o.attackers, "attackers", 64, "connections of the organization that does its worst")
 	flag.IntVar(&o.slow, "slow", 2000, "clients that send their bodies slowly")
@@ -156,6 +158,9 @@ func (o options) check() error {
 	}
 	if (slices.Contains(o.measure, partConsole) || slices.Contains(o.measure, partSearch)) && (o.users < 200 || o.deliveries < o.users) {
 		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
+	}
+	if slices.Contains(o.measure, partClaims) && o.waiting < 2*claimSize {
+		return fmt.Errorf("at least %d deliveries must wait", 2*claimSize)
 	}
 	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.attackers < 1 || o.slow < 1 || o.length <= 0 {
 		return errors.New("runs, rows, list, messages, handoffs, connections, attackers, slow and length must be positive, and list at most rows")

@@ -2,7 +2,6 @@ package gormstore_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -78,49 +77,5 @@ func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 		if n := time.Duration(rounds); n > 0 {
 			b.Logf("until %d: look %v, claim %v, record %v, expand %v, statistics %v", (step+1)*rounds*size, look/time.Duration(looks), claim/n, record/n, expand, count)
 		}
-	}
-}
-
-// BenchmarkClaims claims 128 of b.N waiting deliveries at a time and records them as sent. It
-// reports the times of claims and of queries for due channels. The floor is an UPDATE that records
-// as many deliveries as sent by their ids; a claim writes an entry of one index more. b.N must be
-// 76,800 at least.
-func BenchmarkClaims(b *testing.B) {
-	const claims, size = 300, 128
-	for _, database := range []string{"sqlite", "postgres"} {
-		b.Run(database, func(b *testing.B) {
-			c := newCrowdOn(b, database, 1)
-			c.waiting(b, b.N)
-			var claimed, looked, updated []time.Duration
-			b.ResetTimer()
-			for range claims {
-				began := time.Now()
-				_, err := c.Queue().Due(b.Context())
-				require.NoError(b, err)
-				looked = append(looked, time.Since(began))
-				began = time.Now()
-				jobs, err := c.Queue().Claim(b.Context(), c.channel.ID, "one", size, time.Minute)
-				require.NoError(b, err)
-				claimed = append(claimed, time.Since(began))
-				outcomes := make([]deliveries.Outcome, len(jobs))
-				for i, j := range jobs {
-					outcomes[i] = deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
-				}
-				_, err = c.Queue().Record(b.Context(), "one", outcomes)
-				require.NoError(b, err)
-			}
-			var last deliveries.ID
-			require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT MAX(id) FROM deliveries").Scan(&last))
-			for range claims { // Not between the claims: on SQLite these would have to read their pages again.
-				began := time.Now()
-				c.exec(b, fmt.Sprintf("UPDATE deliveries SET state = 3, turn = NULL, owner = 'floor', finished_at = next_at WHERE id > %d AND id <= %d", last-size, last))
-				updated, last = append(updated, time.Since(began)), last-size
-			}
-			for name, took := range map[string][]time.Duration{"claim": claimed, "due": looked, "floor": updated} {
-				slices.Sort(took)
-				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, name+"-p50-ms")
-				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, name+"-p99-ms")
-			}
-		})
 	}
 }
