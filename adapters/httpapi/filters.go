@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/users"
@@ -92,7 +93,7 @@ func (f *filters) timestamp(name string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := events.ParseRFC3339(text)
 	if err != nil {
 		f.faults.Addf(name, "must be a moment as in 2026-03-01T08:30:00Z; in a URL a + is written %%2B")
 	}

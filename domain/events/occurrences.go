@@ -3,6 +3,8 @@ package events
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,11 +81,25 @@ func NewOptions(limitTo, channels []string) (Options, error) {
 	return o, faults.Err()
 }
 
-// ParseTime reads a moment as RFC 3339 spells it.
+// rfc3339 matches times in the syntax of RFC 3339. time.Parse also accepts an hour of one digit, a
+// comma before a fraction, and offsets such as +24:00; so does time.Time.UnmarshalText.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+var errNotRFC3339 = errors.New("not a time of RFC 3339")
+
+// ParseRFC3339 parses a time exactly as RFC 3339 defines it.
+func ParseRFC3339(text string) (time.Time, error) {
+	if !rfc3339.MatchString(text) {
+		return time.Time{}, errNotRFC3339
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+// ParseTime parses the time in a field of an input. Times before 1970 are refused.
 func ParseTime(field, text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, text)
+	t, err := ParseRFC3339(text)
 	switch {
-	case err != nil || strings.Contains(text, ","): // RFC 3339 allows no comma before a fraction, as time.Parse does.
+	case err != nil:
 		return time.Time{}, fault.Field(field, "must be a time with an offset, such as 2026-12-24T18:00:00+01:00")
 	case t.Unix() <= 0:
 		return time.Time{}, fault.Field(field, "is before 1970")

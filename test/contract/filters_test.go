@@ -97,7 +97,8 @@ func TestFilters(t *testing.T) {
 		for query, param := range map[string]string{
 			"email=": "email", "email=%20": "email", "email=a&email=b": "email", "username=%00": "username", "username=%ff": "username",
 			"external_id=" + strings.Repeat("x", 2049): "external_id", "group=Nobody": "group", "is_active=1": "is_active", "is_active=TRUE": "is_active",
-			"created_after=yesterday": "created_after", "created_before=2026-01-01": "created_before", "locked=true": "locked",
+			"created_after=yesterday": "created_after", "created_before=2026-01-01": "created_before",
+			"created_after=2026-01-01T2:00:00Z": "created_after", "created_before=2026-01-01T02:00:00%2B24:00": "created_before", "locked=true": "locked",
 			"total=1": "total", "total=": "total", "filter_digest=AAAAAAAA": "filter_digest", "filter_digest=": "filter_digest",
 		} {
 			w.get(usersPath + "?" + query).isBadRequestFor(param)
