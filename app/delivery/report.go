@@ -94,5 +94,5 @@ func (s *sender) logHost(host string, a targetResult, e attemptEnd) {
 
 // withoutAddress returns the text with the recipient's address masked.
 func withoutAddress(j deliveries.Job, text string) string {
-	return deliveries.NewMask("***", j.Address).Hide(text)
+	return deliveries.NewAddressMask("***", j.Address).Hide(text)
 }

@@ -37,18 +37,18 @@ func TestFailedDeliveriesLogged(t *testing.T) {
 		q := newFakeQueue(0, nil)
 		c := q.open(7, channels.EMAIL, nil)
 		for range 40 {
-			q.addTo(c, "ada@example.org")
+			q.addTo(c, "Ada@Bücher.example")
 		}
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
-			return deliveries.Refused("550 no such mailbox: ada@example.org")
+			return deliveries.Refused("550 no such mailbox: ada@xn--bcher-kva.example")
 		}}
 		_, log := logged(t, q, d, settings(), func(*delivery.Worker) {
 			for range 2 {
 				let(31 * time.Second)
-				q.set(func(q *fakeQueue) { q.addTo(c, "ada@example.org") })
+				q.set(func(q *fakeQueue) { q.addTo(c, "Ada@Bücher.example") })
 			}
 			for range 15 {
-				q.set(func(q *fakeQueue) { q.addTo(c, "ada@example.org") })
+				q.set(func(q *fakeQueue) { q.addTo(c, "Ada@Bücher.example") })
 			}
 			let(10 * time.Second)
 		})

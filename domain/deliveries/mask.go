@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 // Mask hides secrets in the answers of providers: some repeat the request that they refuse. It
@@ -17,6 +19,8 @@ type Mask struct {
 	secrets  []string // hidden anywhere, the longest first
 	words    []string // hidden as whole words
 	sign     string
+	// folded matches what is hidden anywhere, in any case; nil: case counts.
+	folded *regexp.Regexp
 }
 
 // Lengths, in characters, that decide how a secret is searched.
@@ -59,6 +63,43 @@ func NewMask(sign string, secrets ...string) Mask {
 	return m
 }
 
+// NewAddressMask returns a mask that hides an address of a recipient as a provider may write it: in
+// any case, an e-mail address with its domain in ASCII or Unicode (IDNA), and a phone number without
+// the plus sign.
+func NewAddressMask(sign, address string) Mask {
+	m := NewMask(sign, spellings(address)...)
+	if len(m.secrets) == 0 {
+		return m
+	}
+	forms := make([]string, len(m.secrets))
+	for i, s := range m.secrets {
+		forms[i] = regexp.QuoteMeta(s)
+	}
+	if pattern, err := regexp.Compile("(?i)" + strings.Join(forms, "|")); err == nil { // Invalid UTF-8 is no pattern.
+		m.folded = pattern
+	}
+	return m
+}
+
+// spellings returns an address, and the other ways to write it apart from the case.
+func spellings(address string) []string {
+	all := []string{address}
+	if digits, found := strings.CutPrefix(address, "+"); found {
+		return append(all, digits)
+	}
+	at := strings.LastIndexByte(address, '@')
+	if at < 1 {
+		return all
+	}
+	for _, spell := range []func(string) (string, error){idna.Lookup.ToASCII, idna.Lookup.ToUnicode} {
+		domain, err := spell(address[at+1:])
+		if other := address[:at+1] + domain; err == nil && !strings.EqualFold(other, address) {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
 // cutSign ends a text that was shortened.
 const cutSign = "…"
 
@@ -69,7 +110,7 @@ func (m Mask) hideCut(text string) string {
 		longest := 0
 		for _, s := range m.secrets {
 			for n := min(len(s), len(part)); n >= minSecret && n > longest; n-- {
-				if strings.HasSuffix(part, s[:n]) {
+				if m.equal(part[len(part)-n:], s[:n]) {
 					longest = n
 				}
 			}
@@ -81,6 +122,11 @@ func (m Mask) hideCut(text string) string {
 	return strings.Join(parts, cutSign)
 }
 
+// equal compares a text with a secret.
+func (m Mask) equal(text, secret string) bool {
+	return text == secret || m.folded != nil && strings.EqualFold(text, secret)
+}
+
 // token matches a run of letters and digits.
 var token = regexp.MustCompile(`[\p{L}\p{N}]+`)
 
@@ -89,12 +135,17 @@ func (m Mask) Hide(text string) string {
 	if m.anywhere == nil {
 		return text
 	}
-	text = m.anywhere.Replace(m.hideCut(text)) // What is cut may begin with a shorter secret.
+	text = m.hideCut(text) // What is cut may begin with a shorter secret.
+	if m.folded != nil {
+		text = m.folded.ReplaceAllLiteralString(text, m.sign)
+	} else {
+		text = m.anywhere.Replace(text)
+	}
 	if len(m.words) == 0 {
 		return text
 	}
 	return token.ReplaceAllStringFunc(text, func(word string) string {
-		if slices.Contains(m.words, word) {
+		if slices.ContainsFunc(m.words, func(s string) bool { return m.equal(word, s) }) {
 			return m.sign
 		}
 		return word

@@ -49,3 +49,36 @@ func TestMask(t *testing.T) {
 		}
 	}))
 }
+
+func TestAddressMask(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ address, text, want string }{
+		"AsItIs":                 {"anna@example.org", "550 <anna@example.org> unknown", "550 <***> unknown"},
+		"InAnyCase":              {"Anna@Example.org", "no anna@example.org, ANNA@EXAMPLE.ORG", "no ***, ***"},
+		"ItsDomainInASCII":       {"anna@Bücher.example", "550 <anna@xn--bcher-kva.example>", "550 <***>"},
+		"ItsDomainInCapitals":    {"anna@Bücher.example", "550 <anna@BÜCHER.example>", "550 <***>"},
+		"ItsDomainInUnicode":     {"anna@xn--bcher-kva.example", "550 <anna@bücher.example>", "550 <***>"},
+		"WithAnotherFullStop":    {"anna@bücher。example", "<anna@xn--bcher-kva.example> <Anna@bücher.example>", "<***> <***>"},
+		"InASCIIAndEscaped":      {"anna@bücher.example", "to=anna%40xn--bcher-kva.example", "to=***"},
+		"NoDomainOfIDNA":         {"anna@bü_cher.example", "550 <Anna@bü_cher.example>", "550 <***>"},
+		"APhoneNumber":           {"+491701234567", "+491701234567, not 491701234567 or %2B491701234567", "***, not *** or ***"},
+		"AShortPhoneNumber":      {"+4912345", "4912345 in 99491234577", "*** in 99491234577"},
+		"ALink":                  {"https://ada.example.org/Lovelace", "POST https://ADA.example.org/Lovelace", "POST ***"},
+		"AWord":                  {"lovely", "no such user Lovely", "no such user ***"},
+		"AWordOfProviders":       {"Mailbox", "550 no such mailbox", "550 no such mailbox"},
+		"AVeryShortOne":          {"ada", "550 no such mailbox: Ada", "550 no such mailbox: Ada"},
+		"OfAChat":                {"@anna-bot", "chat @Anna-Bot not found", "chat *** not found"},
+		"CutInTheMiddle":         {"Anna@Example.org", "550 no anna@exam…", "550 no ***…"},
+		"CutInASCII":             {"anna@bücher.example", "550 no anna@xn--bch…", "550 no ***…"},
+		"WithInvalidUTF8":        {"anna\xff@example.org", "no anna\xff@example.org", "no ***"},
+		"InAnAnswerThatIsNoUTF8": {"Anna@example.org", "\xff anna@example.org \xff", "\xff *** \xff"},
+		"OnlyADomain":            {"example.org", "no MX of EXAMPLE.org", "no MX of ***"},
+		"None":                   {"", "all of it", "all of it"},
+		"InAnEmptyAnswer":        {"ada", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.want, deliveries.NewAddressMask("***", c.address).Hide(c.text))
+		})
+	}
+}
