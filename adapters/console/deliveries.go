@@ -53,10 +53,15 @@ func (c call) sentMessage() (app.SentMessage, error) {
 func (c call) retryDelivery() error {
 	id := web.ID[events.OccurrenceID](c, "id")
 	delivery := web.ID[deliveries.ID](c, "delivery")
-	if _, err := c.console.use.Retries.One(c.ctx, c.actor(), c.at(), id, delivery); err != nil {
+	requeued, err := c.console.use.Retries.One(c.ctx, c.actor(), c.at(), id, delivery)
+	if err != nil {
 		return err
 	}
-	return c.done(c.deliveryPath(id, delivery), "retried-one")
+	done := "retried-one"
+	if !requeued {
+		done = "retried-none"
+	}
+	return c.done(c.deliveryPath(id, delivery), done)
 }
 
 func (c call) deliveryPath(of events.OccurrenceID, id deliveries.ID) string {

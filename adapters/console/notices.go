@@ -47,6 +47,7 @@ var notices = map[string]words.Phrase{
 	"mapped":               words.Of("Columns changed. The file is checked again."),
 	"corrected":            words.Of("The corrected rows are checked as an import of their own."),
 	"retried-one":          words.Of("The delivery will be sent again."),
+	"retried-none":         words.Of("The delivery had not failed; nothing was changed."),
 }
 
 // countNotices returns the messages that have the number of objects.

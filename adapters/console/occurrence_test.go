@@ -185,8 +185,10 @@ func TestDelivery(t *testing.T) {
 		assert.Equal(f, audit.DeliveriesRetried, e.Action)
 		assert.Equal(f, fmt.Sprintf("acme/p/shop/a/web/occurrences/%d/d/%d", id, delivery), e.Object)
 		before := len(f.entries("acme"))
-		operator.post(one+"retry/").is(f.T, http.StatusSeeOther)
+		got = operator.post(one+"retry/").is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), before, "it had not failed")
+		assert.Equal(f, one+"?done=retried-none", got.Header.Get("Location"))
+		assert.Contains(f, b.get(one+"?done=retried-none").text(), "The delivery had not failed; nothing was changed.")
 
 		other := f.newOccurrence()
 		for _, wrong := range []string{fmt.Sprintf("%sd/%d/", occurrencePath(other), delivery), strings.Replace(one, "acme", "globex", 1), occurrencePath(id) + "d/0/"} {
