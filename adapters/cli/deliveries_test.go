@@ -101,10 +101,40 @@ func TestTrace(t *testing.T) {
 	assert.NotContains(t, printed, "waits for")
 	assert.JSONEq(t, `"failed"`, string(jsonOf(t, d.done(t, "trace", "1", "-o", "json"))["state"]))
 	d.done(t, "deliveries", "retry", "--occurrence", "1")
-	assert.Regexp(t, `(?m)^waits for +its turn`, d.done(t, "trace", "1"))
+	turn := d.done(t, "trace", "1")
+	assert.Regexp(t, `(?m)^waits for +its turn`, turn)
+	assert.NotContains(t, turn, "next attempt", "it is as soon as possible")
 	for _, c := range []struct{ arg, says string }{{"0", `"0" is no id of a delivery`}, {"x", `"x" is no id of a delivery`}, {"77", "delivery"}} {
 		assert.NotZero(t, d.run(t, "trace", c.arg))
 		assert.Contains(t, d.err.String(), c.says)
+	}
+}
+
+// TestTraceOfAWaitingDelivery checks that a trace says when the next attempt is as the API does: Next
+// may be the end of a lease, or a time at which nothing is sent.
+func TestTraceOfAWaitingDelivery(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	const later, since = `"2026-03-04T06:06:07Z"`, `"2026-03-04T04:06:07Z"`
+	for name, c := range map[string]struct {
+		waiting     deliveries.Waiting
+		next, since string
+	}{
+		"ForTheNextAttempt":    {deliveries.Waiting{For: deliveries.ForAttempt, Until: now.Add(time.Hour)}, later, ""},
+		"ForAFailingChannel":   {deliveries.Waiting{For: deliveries.ForChannel, Since: now.Add(-time.Hour), Until: now.Add(time.Hour)}, later, since},
+		"ForATrialAsSoonAsCan": {deliveries.Waiting{For: deliveries.ForChannel, Since: now.Add(-time.Hour)}, "", since},
+		"ForAnAnswer":          {deliveries.Waiting{For: deliveries.ForAnswer}, "", ""},
+		"ForARelease":          {deliveries.Waiting{For: deliveries.ForRelease}, "", ""},
+		"ForNothing":           {deliveries.Waiting{}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			printed, err := json.Marshal(cli.TraceOf(app.DeliveryTrace{Delivery: deliveries.Delivery{Next: now.Add(time.Minute), Waiting: c.waiting}}))
+			require.NoError(t, err)
+			members := jsonOf(t, string(printed))
+			assert.Equal(t, c.next, string(members["next_attempt"]))
+			assert.Equal(t, c.since, string(members["since"]))
+		})
 	}
 }
 

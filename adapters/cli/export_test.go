@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tocsin/tocsin/app"
 )
 
 // Root returns the tree of commands, for inspection.
@@ -16,6 +18,9 @@ func (p Program) Root() *cobra.Command {
 
 // ReadyURL returns the URL that healthcheck requests for a server on an address.
 func ReadyURL(e Endpoint) (string, error) { return readyURL(e) }
+
+// TraceOf returns the output of a trace.
+func TraceOf(t app.DeliveryTrace) any { return traceOf(t) }
 
 // Progress is the progress of a long command.
 type Progress = progress

@@ -68,7 +68,8 @@ type deliveryTrace struct {
 	Attempts     int    `json:"attempts"`
 	LastError    string `json:"last_error,omitempty"`
 	WaitsFor     string `json:"waits_for,omitempty"`
-	NextAttempt  string `json:"next_attempt,omitempty"`
+	Since        string `json:"since,omitempty"`        // when the channel began to fail
+	NextAttempt  string `json:"next_attempt,omitempty"` // empty: as soon as possible
 	ChannelError string `json:"channel_error,omitempty"`
 	Finished     string `json:"finished,omitempty"`
 }
@@ -81,7 +82,7 @@ func traceOf(t app.DeliveryTrace) deliveryTrace {
 		Occurrence: int64(o.ID), Correlation: o.CorrelationID, Request: o.RequestID, Traceparent: o.Traceparent, Priority: o.Priority.String(),
 		Triggered: formatTime(o.Created, ""), SendAt: formatTime(o.Options.SendAt, ""), ExpiresAt: formatTime(o.Options.ExpiresAt, ""), Cancelled: formatTime(o.Cancelled, ""),
 		Recipient: d.Username, Address: d.Address, Channel: d.Channel, Protocol: string(d.Protocol), Created: formatTime(d.Created, ""),
-		Attempts: d.Attempts, LastError: d.LastError, WaitsFor: string(d.Waiting.For), NextAttempt: formatTime(d.Next, ""),
+		Attempts: d.Attempts, LastError: d.LastError, WaitsFor: string(d.Waiting.For), Since: formatTime(d.Waiting.Since, ""), NextAttempt: formatTime(d.Waiting.Until, ""),
 		ChannelError: d.Waiting.Error, Finished: formatTime(d.Finished, ""),
 	}
 }
@@ -110,6 +111,7 @@ func (p Program) printTrace(t deliveryTrace) error {
 		{"state", t.State},
 		{"reason", t.Reason},
 		{"waits for", t.WaitsFor},
+		{"since", t.Since},
 		{"channel's error", t.ChannelError},
 		{"next attempt", t.NextAttempt},
 		{"finished", t.Finished},
