@@ -263,7 +263,8 @@ func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	return a, what, faults.Err()
 }
 
-// parseTime parses a form field with a time in UTC, and also returns its text.
+// parseTime parses a form field with a time in UTC, and also returns its text. A time with an
+// offset is accepted, too.
 func (c call) parseTime(field string, faults *fault.Fields) (time.Time, string) {
 	text := strings.TrimSpace(c.FormValue(field))
 	if text == "" {
@@ -273,6 +274,10 @@ func (c call) parseTime(field string, faults *fault.Fields) (time.Time, string) 
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, text
 		}
+	}
+	if _, err := events.ParseRFC3339(text); err != nil {
+		faults.Addf(field, "must be a time in UTC, such as 2026-12-24T18:00")
+		return time.Time{}, text
 	}
 	t, err := events.ParseTime(field, text)
 	faults.Add(field, err)

@@ -200,7 +200,14 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 		form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04")},
 			"options.expires_at": {begins.Add(time.Hour).Format("2006-01-02T15:04:05")}}
 		wrong := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {"soon"}, "options.expires_at": {f.clock.Now().Add(-time.Hour).Format(time.RFC3339)}}
-		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "must be a time with an offset, such as")
+		for _, typed := range []string{"soon", "2026-02-30T10:00", "2027-06-30T23:00:00+24:00"} {
+			wrong.Set("options.send_at", typed)
+			said := b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text()
+			assert.Contains(f, said, "must be a time in UTC, such as 2026-12-24T18:00")
+			assert.NotContains(f, said, "offset")
+		}
+		wrong.Set("options.send_at", "1969-12-31T23:59:59Z")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "is before 1970")
 		wrong.Set("options.send_at", "")
 		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "has passed")
 
