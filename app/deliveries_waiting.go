@@ -106,9 +106,9 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 	return waits
 }
 
-// mostPerSecond returns how many messages the channels may send in a second on which deliveries wait
-// for their turn: after a quiet time, the first messages leave faster. It returns +Inf if one of
-// the channels has no limit, or none is waited for.
+// mostPerSecond returns how many messages may leave in a second through the channels on which
+// deliveries wait for their turn: after a quiet time, the first messages leave faster. It returns
+// +Inf if one of the channels has no limit, or none is waited for.
 func mostPerSecond(waits []ChannelWait) float64 {
 	limits := map[channels.ID]float64{}
 	for _, w := range waits {

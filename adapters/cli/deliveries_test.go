@@ -110,8 +110,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfAWaitingDelivery checks that a trace says when the next attempt is as the API does: Next
-// may be the end of a lease, or a time at which nothing is sent.
+// TestTraceOfAWaitingDelivery checks that a trace says when the next attempt is as the API does:
+// Next may be the end of a lease, or a time at which nothing is sent.
 func TestTraceOfAWaitingDelivery(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -63,9 +63,9 @@ func NewMask(sign string, secrets ...string) Mask {
 	return m
 }
 
-// NewAddressMask returns a mask that hides an address of a recipient as a provider may write it: in
-// any case, an e-mail address with its domain in ASCII or Unicode (IDNA), and a phone number without
-// the plus sign.
+// NewAddressMask returns a mask that hides an address of a recipient as a provider may write it:
+// in any case, an e-mail address with its domain in ASCII or Unicode (IDNA), and a phone number
+// without the plus sign.
 func NewAddressMask(sign, address string) Mask {
 	m := NewMask(sign, spellings(address)...)
 	if len(m.secrets) == 0 {

@@ -52,8 +52,8 @@ func TestBench(t *testing.T) {
 			t.Log(out.String())
 			var rows [][]string
 			for line := range strings.Lines(out.String()) {
-				if strings.HasPrefix(line, "| ") {
-					rows = append(rows, strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |\n"), " | "))
+				if row, found := strings.CutPrefix(line, "| "); found {
+					rows = append(rows, strings.Split(strings.TrimSuffix(row, " |\n"), " | "))
 				}
 			}
 			const title = 1

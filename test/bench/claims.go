@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,19 +105,8 @@ func (d database) bareClaims(ctx context.Context, rounds int) (update, lookUp sa
 	if err := d.settle(ctx); err != nil {
 		return update, lookUp, err
 	}
-	rows, err := pool.QueryContext(ctx, "SELECT id FROM deliveries ORDER BY id DESC LIMIT $1", rounds*claimSize)
+	ids, err := newestDeliveries(ctx, pool, rounds*claimSize)
 	if err != nil {
-		return update, lookUp, err
-	}
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return update, lookUp, errors.Join(err, rows.Close())
-		}
-		ids = append(ids, id)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return update, lookUp, err
 	}
 	var updates, lookUps stopwatch
@@ -142,6 +132,23 @@ func (d database) bareClaims(ctx context.Context, rounds int) (update, lookUp sa
 		}
 	}
 	return updates.sample(), lookUps.sample(), nil
+}
+
+// newestDeliveries returns the ids of the last n deliveries, the newest first.
+func newestDeliveries(ctx context.Context, pool *sql.DB, n int) (ids []int64, err error) {
+	rows, err := pool.QueryContext(ctx, "SELECT id FROM deliveries ORDER BY id DESC LIMIT $1", n)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // claimAndRecord measures claims, and queries for due channels between them.
