@@ -106,24 +106,22 @@ func waitsOf(ds []deliveries.Delivery) (waits []ChannelWait) {
 	return waits
 }
 
-// mostPerSecond returns how many messages may leave in a second through the channels on which
-// deliveries wait for their turn: after a quiet time, the first messages leave faster. It returns
-// +Inf if one of the channels has no limit, or none is waited for.
+// mostPerSecond returns how many messages may leave in a second through the channels of open
+// deliveries: after a quiet time, the first messages leave faster. It returns +Inf unless each of
+// these channels is known to have a limit.
 func mostPerSecond(waits []ChannelWait) float64 {
 	limits := map[channels.ID]float64{}
 	for _, w := range waits {
-		if w.For == deliveries.ForWorker || w.For == deliveries.ForLimit && w.Until.IsZero() {
-			limits[w.channel] = w.PerSecond
-		}
+		limits[w.channel] = max(limits[w.channel], w.PerSecond)
 	}
 	sum := 0.0
 	for _, limit := range limits {
-		if limit <= 0 {
+		if limit == 0 {
 			return math.Inf(1)
 		}
 		sum += limit
 	}
-	if len(limits) == 0 {
+	if sum == 0 {
 		return math.Inf(1)
 	}
 	return sum

@@ -29,9 +29,12 @@ func TestMostPerSecond(t *testing.T) {
 		return deliveries.Delivery{Channel: channel, ChannelID: c, Waiting: deliveries.Waiting{For: deliveries.ForWorker, PerSecond: perSecond}}
 	}
 	slow, fast, unlimited := turn("slow", 1, 0.5), turn("fast", 2, 5), turn("unlimited", 3, 0)
-	trial := deliveries.Delivery{Channel: "other", ChannelID: 4, Waiting: deliveries.Waiting{For: deliveries.ForAttempt}}
-	assert.InDelta(t, 0.5, app.MostPerSecond([]deliveries.Delivery{slow, slow, trial}), 0.001)
+	retried, sending := slow, slow
+	retried.Waiting, sending.Waiting = deliveries.Waiting{For: deliveries.ForAttempt}, deliveries.Waiting{For: deliveries.ForAnswer}
+	other := deliveries.Delivery{Channel: "other", ChannelID: 4, Waiting: deliveries.Waiting{For: deliveries.ForAttempt}}
+	assert.InDelta(t, 0.5, app.MostPerSecond([]deliveries.Delivery{slow, slow, retried, sending}), 0.001)
 	assert.InDelta(t, 5.5, app.MostPerSecond([]deliveries.Delivery{slow, fast}), 0.001)
 	assert.True(t, math.IsInf(app.MostPerSecond([]deliveries.Delivery{slow, unlimited}), 1))
-	assert.True(t, math.IsInf(app.MostPerSecond([]deliveries.Delivery{trial}), 1))
+	assert.True(t, math.IsInf(app.MostPerSecond([]deliveries.Delivery{slow, other}), 1), "nothing shows its limit")
+	assert.True(t, math.IsInf(app.MostPerSecond(nil), 1))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// othersByAPI is what a form says when it offers only some of the choices.
-const othersByAPI = "Only the first ones are shown. Use the API for the others."
+// onlyFirst is what a form says when it offers only some of the choices.
+const onlyFirst = "Only the first ones are shown. For the others, use tocsin apply."
 
 // TestManyApplications has a project with more applications than forms offer.
 func TestManyApplications(t *testing.T) {
@@ -23,7 +23,7 @@ func TestManyApplications(t *testing.T) {
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	lists, list := shop+"d/", shop+"d/"+f.listNamed("acme", "all")+"/"
-	assert.NotContains(t, b.get(lists).text()+b.get(list).text(), othersByAPI)
+	assert.NotContains(t, b.get(lists).text()+b.get(list).text(), onlyFirst)
 	var last applications.Application
 	f.update(func(tx ports.Tx) error {
 		a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
@@ -34,12 +34,12 @@ func TestManyApplications(t *testing.T) {
 	})
 
 	// A list stays pinned to an application that is not among the first ones.
-	assert.Contains(t, b.get(lists).text(), othersByAPI)
+	assert.Contains(t, b.get(lists).text(), onlyFirst)
 	assert.NotContains(t, b.get(lists).body, last.Name)
 	pinned := b.post(lists, "name", "pinned", "application", idText(last.ID)).is(t, http.StatusSeeOther).Header.Get("Location")
 	assert.Contains(t, b.get(lists).body, "<td><bdi>"+last.Name+"</bdi></td>")
 	page := b.get(pinned).is(t, http.StatusOK)
-	assert.Contains(t, page.text(), othersByAPI)
+	assert.Contains(t, page.text(), onlyFirst)
 	assert.Contains(t, page.body, `<option value="`+idText(last.ID)+`" selected>`+last.Name)
 	assert.Contains(t, page.text(), "Pinned to "+last.Name)
 
@@ -90,7 +90,7 @@ func TestManyListsAndChannels(t *testing.T) {
 	b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.org").is(t, http.StatusSeeOther)
 	p := f.profile(eve)
 	require.NotEmpty(t, p.Addresses)
-	pages := map[string]string{web + "e/tick/audience/": othersByAPI, web + "e/tick/n/" + f.notification("acme") + "/": othersByAPI,
+	pages := map[string]string{web + "e/tick/audience/": onlyFirst, web + "e/tick/n/" + f.notification("acme") + "/": onlyFirst,
 		fmt.Sprintf("%saddresses/%d/", memberPath(eve), p.Addresses[0].ID): "Only the first channels are shown."}
 	for path, more := range pages {
 		assert.NotContains(t, b.get(path).is(t, http.StatusOK).text(), more, path)

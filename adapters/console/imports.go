@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/sheets"
@@ -94,7 +95,7 @@ func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
 	}
 	defer func() { err = errors.Join(err, table.Close()) }()
 	return c.console.use.ImportJobs.Upload(ctx, c.actor(), c.at(),
-		importer.Upload{Name: c.file.name(), Group: c.FormValue("group"), Source: table.Source,
+		importer.Upload{Name: c.file.name(), Group: strings.TrimSpace(c.FormValue("group")), Source: table.Source,
 			File: tableReader{table, http.NewResponseController(c.Response())}})
 }
 

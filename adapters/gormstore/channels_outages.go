@@ -130,12 +130,13 @@ func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {
 
 func (q queue) ClearOutage(ctx context.Context, channel channels.ID, instance string) error {
 	return q.work(ctx, func(t tx) error {
-		if err := t.db(ctx).Exec(`UPDATE channels SET returned_at = ? WHERE id = ? AND pool <> ''
-			AND EXISTS (SELECT 1 FROM channel_troubles WHERE channel_id = channels.id AND instance = ?)`, t.clock(), channel, storable(instance)).Error; err != nil {
+		p := map[string]any{"channel": channel, "instance": storable(instance), "now": t.clock(), "overdue": t.after(-channels.OutageOverdue), "lost": t.after(-deliveries.PresenceTimeout)}
+		// A member whose outage is overdue has its full weight already.
+		ended := "NOT t.for_all AND NOT " + exists("SELECT 1 FROM workers w WHERE w.owner > '' AND w.instance = t.instance AND w.seen_at >= @lost ")
+		if err := t.db(ctx).Exec(`UPDATE channels SET returned_at = @now WHERE id = @channel AND pool <> '' AND EXISTS (SELECT 1 FROM channel_troubles t
+			WHERE t.channel_id = channels.id AND (t.instance = @instance OR t.until_at >= @overdue AND `+ended+"))", p).Error; err != nil {
 			return err
 		}
-		return t.db(ctx).Exec(`DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ? OR NOT for_all AND NOT `+
-			exists("SELECT 1 FROM workers w WHERE w.owner > '' AND w.instance = channel_troubles.instance AND w.seen_at >= ?")+")",
-			channel, storable(instance), t.after(-channels.OutageOverdue), t.after(-deliveries.PresenceTimeout)).Error
+		return t.db(ctx).Exec("DELETE FROM channel_troubles AS t WHERE t.channel_id = @channel AND (t.instance = @instance OR t.until_at < @overdue OR "+ended+")", p).Error
 	})
 }

@@ -101,8 +101,7 @@ type occurrenceSetRow struct {
 }
 
 // fewEntries reports whether one of these occurrences of one event names no recipients, and the
-// event has few entries of lists and subscriptions. It does not read those of an event whose
-// recipients were just counted.
+// event has few entries of lists and subscriptions. If its recipients were just counted, it has.
 func (r deliveryRepo) fewEntries(ctx context.Context, fresh []*deliveries.TriggerResult) (bool, error) {
 	i := slices.IndexFunc(fresh, func(f *deliveries.TriggerResult) bool { return len(f.Occurrence.Options.LimitTo) == 0 })
 	if i < 0 || fresh[i].Occurrence.Recipients != nil {

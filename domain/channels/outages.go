@@ -36,8 +36,8 @@ const OutageExpiry = 24 * time.Hour
 
 // OutageOverdue is how long after the end of its pause an outage is kept, although another instance
 // sends successfully. After that, the other instance clears it: the one that reported it would have
-// tried again if it had anything to send.
-const OutageOverdue = 2 * time.Minute
+// tried again if it had anything to send. By then a member of a pool has its full weight again.
+const OutageOverdue = TrialFor + RampUpFor
 
 // Paused reports whether the channel is paused on its instance.
 func (o Outage) Paused(now time.Time) bool { return now.Before(o.Until) }

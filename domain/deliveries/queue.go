@@ -94,8 +94,8 @@ type Queue interface {
 	// Outage.Project and Name. Instances whose clocks differ each read its times by their own.
 	ReportOutage(ctx context.Context, o channels.Outage) error
 	// ClearOutage removes the outage of a channel on an instance, and those on other instances that
-	// are older than channels.OutageOverdue, or whose instance has left or is lost. A member of a
-	// pool that had one has returned.
+	// are older than channels.OutageOverdue, or whose instance has left or is lost, unless the
+	// provider asked for the pause. A member of a pool that had one has returned.
 	ClearOutage(ctx context.Context, channel channels.ID, instance string) error
 	// Occurrences returns those of these occurrences that exist, in any order.
 	Occurrences(ctx context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error)

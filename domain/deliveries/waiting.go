@@ -57,8 +57,8 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{For: ForAnswer}
 	case put && c.Inactive && d.State == Pending && d.LastError == "":
 		return Waiting{For: ForChannel, Others: true, Until: d.Next}
-	case asked:
-		return Waiting{For: ForLimit, Error: pause.Error}.until(now, pause.Until, c.UsedUp, d.Next)
+	case asked && !c.UsedUp.After(pause.Until):
+		return Waiting{For: ForLimit, Error: pause.Error}.until(now, pause.Until, d.Next)
 	case failing:
 		return Waiting{For: ForChannel, Since: outage.Since, Error: outage.Error}.until(now, outage.Until, c.UsedUp, d.Next)
 	case c.UsedUp.After(now):

@@ -61,7 +61,7 @@ func TestWaitsFor(t *testing.T) {
 		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: later, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T04:04:05Z"},
-		"ProviderAskedAndQuotaUsedUp": {deliveries.Pending, before, askedAndSpent, deliveries.Waiting{For: deliveries.ForLimit, Until: later, Error: "429 too many"}, "the provider, which asked for a pause until 2026-01-02T04:04:05Z: 429 too many"},
+		"ProviderAskedAndQuotaUsedUp": {deliveries.Pending, before, askedAndSpent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
 		"ChannelInactive": {deliveries.Pending, soon, inactive, deliveries.Waiting{For: deliveries.ForChannel, Others: true, Until: soon},
 			"another channel of the pool, because its own is inactive; next attempt at 2026-01-02T03:05:05Z"},
 		"ChannelInactiveAndDue":     {deliveries.Pending, before, channels.Condition{Inactive: true}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},

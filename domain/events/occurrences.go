@@ -87,7 +87,7 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]
 
 var errNotRFC3339 = errors.New("not a time of RFC 3339")
 
-// ParseRFC3339 parses a time exactly as RFC 3339 defines it.
+// ParseRFC3339 parses a time of RFC 3339 with a capital T and Z, and without a leap second.
 func ParseRFC3339(text string) (time.Time, error) {
 	if !rfc3339.MatchString(text) {
 		return time.Time{}, errNotRFC3339

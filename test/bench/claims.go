@@ -53,12 +53,15 @@ func (b *bench) claims(ctx context.Context, d database) (err error) {
 	if err := expandAll(ctx, store.Queue(), occurrences*people); err != nil {
 		return err
 	}
+	if err := d.tidy(ctx); err != nil {
+		return err
+	}
 	rounds := min(mostClaims, b.waiting/claimSize/2)
-	update, lookUp, err := d.bareClaims(ctx, rounds)
+	claim, due, err := claimAndRecord(ctx, store.Queue(), rounds)
 	if err != nil {
 		return err
 	}
-	claim, due, err := claimAndRecord(ctx, store.Queue(), rounds)
+	update, lookUp, err := d.bareClaims(ctx, rounds)
 	if err != nil {
 		return err
 	}
@@ -88,6 +91,21 @@ func expandAll(ctx context.Context, q deliveries.Queue, want int) error {
 	return nil
 }
 
+// tidy has the deliveries written to the disk, and on PostgreSQL vacuumed and analyzed.
+func (d database) tidy(ctx context.Context) (err error) {
+	if d.kind == postgres {
+		pool, err := d.open()
+		if err != nil {
+			return err
+		}
+		_, err = pool.ExecContext(ctx, "VACUUM ANALYZE deliveries")
+		if err := errors.Join(err, pool.Close()); err != nil {
+			return err
+		}
+	}
+	return d.settle(ctx)
+}
+
 // bareClaims measures the floors. It updates the last deliveries in sets by their ids, as a claim
 // does, and reads one of each set. They count as claimed for an hour.
 func (d database) bareClaims(ctx context.Context, rounds int) (update, lookUp sample, err error) {
@@ -97,14 +115,6 @@ func (d database) bareClaims(ctx context.Context, rounds int) (update, lookUp sa
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	pool.SetMaxOpenConns(1)
-	if d.kind == postgres {
-		if _, err := pool.ExecContext(ctx, "VACUUM ANALYZE deliveries"); err != nil {
-			return update, lookUp, err
-		}
-	}
-	if err := d.settle(ctx); err != nil {
-		return update, lookUp, err
-	}
 	ids, err := newestDeliveries(ctx, pool, rounds*claimSize)
 	if err != nil {
 		return update, lookUp, err

@@ -147,6 +147,12 @@ func poolCases() cases {
 			w.expand(t, 1_000)
 			assert.InDelta(t, 100, w.through(t, o)["Mail"], 60)
 		},
+		"MemberThatReturnsAfterARestartRampsUp": func(t *testing.T, w *world) {
+			all := w.pooled(t, 50, 50)
+			w.down(t, all[0], -time.Second)
+			require.NoError(t, w.Queue().ClearOutage(t.Context(), all[0].ID, "of another name"))
+			assert.InDelta(t, 100, w.through(t, w.waiting(t, 1_000))["Mail"], 60)
+		},
 		"MemberOfAnInstanceThatIsGoneRampsUp": func(t *testing.T, w *world) {
 			all := w.pooled(t, 50, 50)
 			w.down(t, all[0], -channels.TrialFor-channels.RampUpFor/2)
