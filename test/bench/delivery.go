@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -58,14 +57,11 @@ func (m mailing) trigger(ctx context.Context, i installation, s *server, options
 func (m mailing) handOff(ctx context.Context, i installation, s *server, address string) (time.Duration, error) {
 	start := time.Now()
 	count, _ := m.sink.last()
-	came := m.sink.after(count + 1)
 	if err := m.trigger(ctx, i, s, fmt.Sprintf(`"limit_to": [%q]`, address)); err != nil {
 		return 0, err
 	}
-	select {
-	case <-came:
-	case <-time.After(deliveryLimit):
-		return 0, errors.New("a message did not come")
+	if err := m.sink.await(ctx, count+1); err != nil {
+		return 0, err
 	}
 	_, at := m.sink.last()
 	return at.Sub(start), nil
@@ -333,11 +329,8 @@ func (b *bench) send(ctx context.Context, d database, i installation, s *server,
 	used = s.processor()
 	m.sink.release()
 	start = time.Now()
-	select {
-	case <-m.sink.after(b.messages):
-	case <-time.After(deliveryLimit):
-		count, _ := m.sink.last()
-		return fmt.Errorf("%d of %d messages came", count, b.messages)
+	if err := m.sink.await(ctx, b.messages); err != nil {
+		return err
 	}
 	if err := d.waitUntil(ctx, allDone); err != nil {
 		return err

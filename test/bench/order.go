@@ -159,22 +159,10 @@ func (o ordering) triggerAll(ctx context.Context, all ...blast) (end func() erro
 func (o ordering) arrive(ctx context.Context, count int) (of map[int]int, rate float64, err error) {
 	start := time.Now()
 	begin, _ := o.provider.last()
-	if err := o.came(ctx, begin+count); err != nil {
+	if err := o.provider.await(ctx, begin+count); err != nil {
 		return nil, 0, err
 	}
 	return o.provider.countOf(begin), float64(count) / time.Since(start).Seconds(), nil
-}
-
-// came waits until count messages have arrived in all.
-func (o ordering) came(ctx context.Context, count int) error {
-	select {
-	case <-o.provider.after(count):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(deliveryLimit):
-		return errors.New("the messages did not come")
-	}
 }
 
 // span returns the number of messages of a measurement: as many as the provider accepts in that
@@ -199,7 +187,7 @@ func (o ordering) beside(ctx context.Context, m, single blast) error {
 	if err != nil {
 		return err
 	}
-	if err := o.came(ctx, count/4+1); err != nil { // The channel has found its pace.
+	if err := o.provider.await(ctx, count/4+1); err != nil { // The channel has found its pace.
 		return err
 	}
 	_, alone, err := o.arrive(ctx, count)
@@ -279,7 +267,7 @@ func (o ordering) singlesWhile(ctx context.Context, m blast, options string, mor
 			return sample{}, err
 		}
 		for came := 1; ; came++ {
-			if err := o.came(ctx, before+came); err != nil {
+			if err := o.provider.await(ctx, before+came); err != nil {
 				return sample{}, err
 			}
 			if at := o.provider.firstOf(m.crowd, before); !at.IsZero() {
@@ -299,7 +287,7 @@ func (o ordering) shared(ctx context.Context, what string, all ...blast) error {
 		return err
 	}
 	before, _ := o.provider.last()
-	if err := o.came(ctx, before+count/4+1); err != nil {
+	if err := o.provider.await(ctx, before+count/4+1); err != nil {
 		return err
 	}
 	of, rate, err := o.arrive(ctx, count)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -74,6 +75,19 @@ func (s *sink) after(count int) <-chan struct{} {
 		s.waiting = append(s.waiting, waiter{count, came})
 	}
 	return came
+}
+
+// await waits until count messages have arrived.
+func (s *sink) await(ctx context.Context, count int) error {
+	select {
+	case <-s.after(count):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(deliveryLimit):
+		arrived, _ := s.last()
+		return fmt.Errorf("%d of %d messages came", arrived, count)
+	}
 }
 
 // last returns the number of messages and the time of the last one.

@@ -51,11 +51,8 @@ func (b *bench) small(ctx context.Context, d database, i installation, s *server
 	for _, n := range sent {
 		total += n
 	}
-	select {
-	case <-m.sink.after(total):
-	case <-time.After(deliveryLimit):
-		count, _ := m.sink.last()
-		return fmt.Errorf("%d of %d messages came", count, total)
+	if err := m.sink.await(ctx, total); err != nil {
+		return err
 	}
 	_, last = m.sink.last()
 	f.tocsin, f.peak = perRow(total, last.Sub(start), s.processor()-used), s.peak()

@@ -32,11 +32,8 @@ func (b *bench) steady(ctx context.Context, d database, i installation, s *serve
 	if err != nil {
 		return err
 	}
-	select {
-	case <-m.sink.after(count):
-	case <-time.After(deliveryLimit):
-		count, _ := m.sink.last()
-		return fmt.Errorf("%d of %d messages came", count, len(due))
+	if err := m.sink.await(ctx, count); err != nil {
+		return err
 	}
 	_, last := m.sink.last()
 	at := m.sink.arrivals()
