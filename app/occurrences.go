@@ -111,11 +111,12 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
-		open, err := o.openDeliveries(ctx, tx, r)
+		now := o.clock.Now()
+		open, err := openDeliveries(ctx, tx, r, now)
 		if err != nil {
 			return r, err
 		}
-		if r.Waits, err = waits(ctx, tx, r, open, o.clock.Now()); err != nil {
+		if r.Waits, err = waits(ctx, tx, r, open, now); err != nil {
 			return r, err
 		}
 		if r.State != Delivering {
@@ -125,7 +126,6 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if err != nil {
 			return r, err
 		}
-		now := o.clock.Now()
 		r.PerSecond = min(deliveries.Rate(found, r.Counts, recent, now), mostPerSecond(r.Waits))
 		if !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, r.PerSecond, nextAttempts(open), now)
@@ -137,7 +137,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 // openDeliveries returns the first and the last open deliveries of an occurrence in each state,
 // with what they wait for. The last ones show a channel whose messages begin far behind those of
 // others.
-func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]deliveries.Delivery, error) {
+func openDeliveries(ctx context.Context, tx ports.Tx, r OccurrenceReport, now time.Time) ([]deliveries.Delivery, error) {
 	if !slices.ContainsFunc(deliveries.States(), func(s deliveries.State) bool { return s.Open() && r.Counts[s] > 0 }) {
 		return nil, nil
 	}
@@ -145,7 +145,7 @@ func (o *Occurrences) openDeliveries(ctx context.Context, tx ports.Tx, r Occurre
 	if err != nil {
 		return nil, err
 	}
-	return open, setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open))
+	return open, setWaiting(ctx, tx, r.Occurrence.Organization, now, pointers(open))
 }
 
 // waits returns what an occurrence with these open deliveries waits for.
@@ -265,9 +265,16 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if err := setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries)); err != nil {
 			return e, err
 		}
-		state, err := tx.Installation().State(ctx)
-		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries, !state.Sends())
-		return e, err
+		stopped := false
+		if len(e.Deliveries) == 0 { // Else each says what it waits for.
+			state, err := tx.Installation().State(ctx)
+			if err != nil {
+				return e, err
+			}
+			stopped = !state.Sends()
+		}
+		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries, stopped)
+		return e, nil
 	})
 }
 

@@ -62,13 +62,17 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.TriggerReques
 			fresh, asked = append(fresh, &done[i]), append(asked, ts[i].Request)
 		}
 	}
+	few, err := r.fewEntries(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
 	for begin := 0; begin < len(fresh); {
 		end, size := begin+1, len(fresh[begin].Occurrence.Context)
 		for end < len(fresh) && size+len(fresh[end].Occurrence.Context) <= triggerBytes {
 			size += len(fresh[end].Occurrence.Context)
 			end++
 		}
-		if err := r.store(ctx, fresh[begin:end]); err != nil {
+		if err := r.store(ctx, fresh[begin:end], few); err != nil {
 			return nil, err
 		}
 		begin = end
@@ -111,12 +115,9 @@ func (r deliveryRepo) fewEntries(ctx context.Context, fresh []*deliveries.Trigge
 	return entries <= deliveries.CountedEntries, err
 }
 
-// store inserts occurrences of one event and sets their ids, in ascending order.
-func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResult) error {
-	few, err := r.fewEntries(ctx, fresh)
-	if err != nil {
-		return err
-	}
+// store inserts occurrences of one event, which has few entries or not, and sets their ids, in
+// ascending order.
+func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResult, few bool) error {
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
 		o, large := f.Occurrence, 0

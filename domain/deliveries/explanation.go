@@ -71,12 +71,11 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery, stopp
 	if len(candidates) == 0 {
 		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
 	}
-	reason, delivered := candidates[0].Verdict()
-	for _, c := range candidates[1:] {
-		if _, open := c.Verdict(); open {
-			delivered = true
-		}
-	}
+	reason, _ := candidates[0].Verdict()
+	delivered := slices.ContainsFunc(candidates, func(c Candidate) bool {
+		_, is := c.Verdict()
+		return is
+	})
 	awaited := "The recipients are not all looked up yet"
 	if o.Scheduled {
 		awaited = "The occurrence is scheduled for " + o.Options.SendAt.UTC().Format(time.RFC3339)
@@ -117,13 +116,14 @@ func (d Delivery) via() string {
 
 // sentence returns the state of a delivery in words.
 func (d Delivery) sentence() string {
-	message := fmt.Sprintf("The message to %s by %s", d.Address, d.Channel)
+	to, comma := d.Address+" by "+d.Channel, ""
 	if via := d.via(); via != "" {
-		message = fmt.Sprintf("The message to %s%s,", d.Address, via)
+		to, comma = d.Address+via, ","
 	}
+	message := "The message to " + to + comma
 	switch d.State {
 	case Sent:
-		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.via(), " by "+d.Channel))
+		return fmt.Sprintf("The message was sent to %s.", to)
 	case Failed:
 		return fmt.Sprintf("%s failed: %s.", message, d.LastError)
 	case Skipped:

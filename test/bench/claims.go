@@ -92,14 +92,9 @@ func expandAll(ctx context.Context, q deliveries.Queue, want int) error {
 }
 
 // tidy has the deliveries written to the disk, and on PostgreSQL vacuumed and analyzed.
-func (d database) tidy(ctx context.Context) (err error) {
+func (d database) tidy(ctx context.Context) error {
 	if d.kind == postgres {
-		pool, err := d.open()
-		if err != nil {
-			return err
-		}
-		_, err = pool.ExecContext(ctx, "VACUUM ANALYZE deliveries")
-		if err := errors.Join(err, pool.Close()); err != nil {
+		if err := onServer(ctx, d.url, "VACUUM ANALYZE deliveries"); err != nil {
 			return err
 		}
 	}
